@@ -58,6 +58,10 @@ pub struct PlannedSet {
     pub steps: Vec<String>,
     /// What the author of its rollout may not have meant.
     pub warning: Option<String>,
+    /// The value of the annotation that lets held deletions go.
+    pub confirm: Option<String>,
+    /// Whether its targets are not known, so that no plan can be made for it.
+    pub unknown: bool,
 }
 
 /// What comes of a target.
@@ -140,6 +144,15 @@ pub struct Target {
     pub why: (String, String),
 }
 
+impl Target {
+    /// Notes why it may be otherwise in the end: its tree is not exact then.
+    pub fn doubt(&mut self, why: &str) {
+        self.tree = None;
+        let more = self.inexact.take().map(|more| format!("; {more}"));
+        self.inexact = Some(why.to_owned() + &more.unwrap_or_default());
+    }
+}
+
 /// Another upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamChange {
@@ -217,10 +230,15 @@ impl Engine {
         keys.extend(gone.into_iter().map(Key::Variant));
         keys.extend(written);
         let mut variants = BTreeSet::new();
-        let steps = set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
+        let told = set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
         targets(&world, namespace, variants, &mut plan).await?;
         for target in &mut plan.targets {
-            target.step = steps.get(&target.variant).cloned();
+            target.step = told.steps.get(&target.variant).cloned();
+        }
+        for leaving in &mut plan.leaving {
+            if let Some(why) = told.held.get(&leaving.variant) {
+                leaving.why.clone_from(why);
+            }
         }
         plan.targets.sort_by(|a, b| a.variant.cmp(&b.variant));
         plan.leaving.sort_by(|a, b| a.variant.cmp(&b.variant));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Namespace, ObjectKey, TargetSelection};
+use model::{Namespace, ObjectKey, ObjectName, TargetSelection};
 use plan::set::{Observed, Plan, Step, Subject};
 
 use super::{FleetPlan, PlannedSet, known};
@@ -14,18 +14,24 @@ use crate::{Result, observe};
 /// How often a set is decided on until nothing more follows: deletions are remembered first and carried out then.
 const ROUNDS: usize = 4;
 
-/// The step of each variant under a rollout.
-pub(super) type Steps = BTreeMap<ObjectKey, String>;
+/// What sets say of their variants.
+#[derive(Default)]
+pub(super) struct Told {
+    /// The step of each variant under a rollout.
+    pub(super) steps: BTreeMap<ObjectKey, String>,
+    /// Why variants leave whose deletion waits for a confirmation.
+    pub(super) held: BTreeMap<ObjectKey, String>,
+}
 
-/// Plans the sets that are touched, and collects the variants to be planned; answers the steps of theirs.
+/// Plans the sets that are touched, and collects the variants to be planned; answers what is said of them.
 pub(super) async fn plan(
     world: &Supposed,
     namespace: &Namespace,
     keys: BTreeSet<Key>,
     variants: &mut BTreeSet<ObjectKey>,
     plan: &mut FleetPlan,
-) -> Result<Steps> {
-    let mut steps = Steps::new();
+) -> Result<Told> {
+    let mut told = Told::default();
     let mut open: Vec<ObjectKey> = Vec::new();
     let mut done = BTreeSet::new();
     let mut take = |keys: BTreeSet<Key>, open: &mut Vec<ObjectKey>, done: &BTreeSet<ObjectKey>| {
@@ -44,7 +50,7 @@ pub(super) async fn plan(
         if !done.insert(key.clone()) {
             continue;
         }
-        let planned = one(world, &key, plan, &mut steps).await?;
+        let planned = one(world, &key, plan, &mut told).await?;
         if let Some((set, theirs)) = planned {
             plan.sets.push(set);
             take(
@@ -56,7 +62,11 @@ pub(super) async fn plan(
         take(world.touched(), &mut open, &done);
     }
     plan.sets.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(steps)
+    // No set decides on this: what somebody may confirm is told as it is then, and the sets as they are until then.
+    for variant in told.held.keys() {
+        world.delete_variant(variant);
+    }
+    Ok(told)
 }
 
 /// Plans one set; answers its variants, too. `None` if it is gone.
@@ -64,7 +74,7 @@ async fn one(
     world: &Supposed,
     key: &ObjectKey,
     plan: &mut FleetPlan,
-    steps: &mut Steps,
+    told: &mut Told,
 ) -> Result<Option<(PlannedSet, Vec<ObjectKey>)>> {
     let Some(stored) = world.engine.world(|w| w.sets.get(key).cloned()) else {
         return Ok(None);
@@ -91,27 +101,34 @@ async fn one(
         of: present,
         steps: named(&stored),
         warning: warning(&stored),
+        confirm: None,
+        unknown: false,
     };
     let mut theirs: BTreeSet<ObjectKey> = BTreeSet::new();
+    let mut held = Vec::new();
     for _ in 0..ROUNDS {
         let Some((observed, decided)) = decide(world, key).await? else {
             break;
         };
         let again = carry_out(world, key, &decided, &mut summary);
-        say(key, &observed, &decided, plan);
+        summary.unknown |= say(key, &observed, &decided, plan);
         for (name, step) in &decided.targets {
             let variant = ObjectKey::new(key.namespace.clone(), name.clone());
-            steps.entry(variant).or_insert_with(|| step.clone());
+            told.steps.entry(variant).or_insert_with(|| step.clone());
         }
         if decided.held.len() > summary.deleting {
             summary.deleting = decided.held.len();
         }
         summary.held = !decided.held.is_empty();
-        hold(key, &decided, &mut theirs, plan);
+        let waiting = decided.status.guard.waiting.as_ref();
+        let waiting = waiting.filter(|_| summary.held);
+        summary.confirm = waiting.map(|waiting| waiting.hash.clone());
+        held = decided.held;
         if !again {
             break;
         }
     }
+    hold(key, &held, &mut theirs, told);
     theirs.extend(world.engine.world(|w| w.variants_of(&stored)));
     Ok(Some((summary, theirs.into_iter().collect())))
 }
@@ -175,8 +192,8 @@ fn carry_out(world: &Supposed, key: &ObjectKey, decided: &Plan, summary: &mut Pl
     true
 }
 
-/// What a set cannot make is named.
-fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPlan) {
+/// What a set cannot make is named; answers whether its targets are not known.
+fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPlan) -> bool {
     let mut selected = observed.selected.values();
     let unselected = selected.any(Result::is_err);
     let stalled = decided.status.conditions.iter();
@@ -191,7 +208,9 @@ fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPla
             plan.stalled.push(entry);
         }
     }
+    let mut unknown = unselected;
     for unread in observed.unread.iter().filter(|unread| unread.passes) {
+        unknown = true;
         let entry = (
             format!("upstream packages of set {key}"),
             unread.why.clone(),
@@ -208,20 +227,15 @@ fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPla
             plan.unknown.push(entry);
         }
     }
+    unknown
 }
 
-/// Variants whose deletion waits for a confirmation: they stay until then.
-fn hold(key: &ObjectKey, decided: &Plan, theirs: &mut BTreeSet<ObjectKey>, plan: &mut FleetPlan) {
-    for name in &decided.held {
+/// Variants whose deletion waits for a confirmation. They stay until then; what becomes of them then is planned.
+fn hold(key: &ObjectKey, held: &[ObjectName], theirs: &mut BTreeSet<ObjectKey>, told: &mut Told) {
+    for name in held {
         let variant = ObjectKey::new(key.namespace.clone(), name.clone());
-        if plan.leaving.iter().any(|l| l.variant == variant) {
-            continue;
-        }
-        plan.leaving.push(super::Leaving {
-            variant: variant.clone(),
-            why: format!("it is no target of set {key} any more; the deletion guard holds it"),
-            revisions: Vec::new(),
-        });
+        let why = format!("it is no target of set {key} any more; the deletion guard holds it");
+        told.held.insert(variant.clone(), why);
         theirs.insert(variant);
     }
 }

@@ -468,6 +468,13 @@ async fn class(
         record.key.namespace.clone(),
     );
     let first = target.variant.clone();
+    // The uid of the upstream's Repository: a server and a directory know it, and no plan tells it.
+    let namespace = &upstream.key.namespace;
+    let uid = engine.world(|w| {
+        let repository = w.repository(namespace, &upstream.repository);
+        repository.and_then(|r| r.meta.uid.clone())
+    });
+    let hash_key = changes::HashKey::new(uid.map(|uid| uid.to_string()).unwrap_or_default());
     let cpu = engine.inner.options.cpu.clone();
     let (id, class, inputs) = cpu
         .run(move || {
@@ -476,7 +483,7 @@ async fn class(
             let inputs = changes::inputs_of(place, published.as_ref(), &files);
             let before = changes::aside(&published.unwrap_or_default());
             let after = changes::aside(&files);
-            let found = changes::changes(&before, &after, &inputs);
+            let found = changes::changes(&before, &after, &inputs).keyed(hash_key);
             let class = PlannedClass {
                 first,
                 before: changes::differing(&before, &after),

@@ -20,6 +20,8 @@ mod owners;
 mod people;
 mod planned;
 mod planned_seen;
+mod planned_throws;
+mod planned_true;
 mod planned_worlds;
 mod reach;
 mod rendering;

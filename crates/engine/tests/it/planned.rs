@@ -12,6 +12,7 @@ use model::{
 };
 use testkit::twin::key;
 
+use crate::planned_true::came_true;
 use crate::sets::{by_site, put_site, set};
 use crate::variants::{DEPLOYMENT, package, quiet, ready, variant};
 use crate::world::{NS, World};
@@ -81,47 +82,18 @@ fn supposed_set(world: &World, wanted: &VariantSet) -> StoredSet {
     }
 }
 
-/// The trees of all open drafts, by variant.
+/// The trees of all open drafts, by variant; those of nobody as `orphan NAME`.
 pub(crate) fn drafts(world: &World) -> BTreeMap<String, TreeId> {
     let open = |l: Lifecycle| l == Lifecycle::Draft;
     let all = world.twin.revisions();
     let drafts = all.iter().filter(|r| open(r.lifecycle));
     drafts
-        .filter_map(|r| {
-            let owner = r.meta.owners.first()?;
-            Some((owner.name.clone(), r.tree))
+        .map(|r| {
+            let owner = r.meta.owners.first().map(|owner| owner.name.clone());
+            let owner = owner.unwrap_or_else(|| format!("orphan {}", r.key.name));
+            (owner, r.tree)
         })
         .collect()
-}
-
-/// What the plan foretold of each target is what stands there now.
-pub(crate) fn came_true(
-    plan: &FleetPlan,
-    before: &BTreeMap<String, TreeId>,
-    after: &BTreeMap<String, TreeId>,
-) {
-    for target in &plan.targets {
-        let name = target.variant.name.as_str();
-        match target.verdict {
-            // What is wanted is published: the open draft goes.
-            Verdict::Edit if target.why.0 == "DraftSuperseded" => {
-                assert!(before.contains_key(name), "{target:?}");
-                assert_eq!(after.get(name), None, "{target:?}");
-            }
-            Verdict::Create | Verdict::Upgrade | Verdict::Edit | Verdict::Conflict => {
-                assert_eq!(after.get(name).copied(), target.tree, "{target:?}");
-                assert!(
-                    target.tree.is_some() && target.class.is_some(),
-                    "{target:?}"
-                );
-            }
-            Verdict::Unchanged | Verdict::Failed => {
-                assert_eq!(after.get(name), before.get(name), "{target:?}");
-            }
-            Verdict::Leave => assert_eq!(after.get(name), None, "{target:?}"),
-            Verdict::Unknown => panic!("{target:?}"),
-        }
-    }
 }
 
 fn verdicts(plan: &FleetPlan) -> Vec<(&str, &str)> {
@@ -143,7 +115,7 @@ async fn what_a_plan_foretells_of_one_variant_is_what_is_then_written() {
     assert_eq!(verdicts(&foretold), [("shop", "create")]);
     world.twin.put_variant(wanted.clone());
     world.rest().await;
-    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    came_true(&world, &foretold, &BTreeMap::new()).await;
     // The same again is nothing.
     let foretold = plan(&world, supposing(&world, &wanted)).await;
     assert_eq!(verdicts(&foretold), [("shop", "unchanged")]);
@@ -165,7 +137,7 @@ async fn what_a_plan_foretells_of_one_variant_is_what_is_then_written() {
     assert_eq!(verdicts(&foretold), [("shop", "create")]);
     world.twin.put_variant(other.clone());
     world.rest().await;
-    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    came_true(&world, &foretold, &BTreeMap::new()).await;
     world.publish(first).await;
     world.rest().await;
     // Another upstream, published while nobody looks: a conflict.
@@ -198,7 +170,7 @@ async fn what_a_plan_foretells_of_one_variant_is_what_is_then_written() {
     tag(&world, "v2", commit).await;
     world.twin.put_variant(other.clone());
     world.rest().await;
-    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    came_true(&world, &foretold, &BTreeMap::new()).await;
     // It goes.
     let foretold = plan(
         &world,
@@ -264,7 +236,7 @@ async fn a_draft_that_will_be_withdrawn_is_foretold() {
     );
     world.twin.put_variant(wanted);
     world.rest().await;
-    came_true(&foretold, &before, &drafts(&world));
+    came_true(&world, &foretold, &before).await;
 }
 
 async fn tag(world: &World, name: &str, commit: model::CommitId) {
@@ -361,7 +333,7 @@ async fn a_set_is_planned_with_all_its_targets() {
     assert_eq!(foretold.classes.len(), 2, "{:?}", foretold.classes);
     world.twin.put_set(wanted.clone());
     world.rest().await;
-    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    came_true(&world, &foretold, &BTreeMap::new()).await;
     let names: Vec<String> = world
         .twin
         .variants()
@@ -407,7 +379,7 @@ async fn a_set_is_planned_with_all_its_targets() {
     );
     tag(&world, "v2", commit).await;
     world.rest().await;
-    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    came_true(&world, &foretold, &BTreeMap::new()).await;
     // Half of the sites are selected no more.
     wanted.spec.targets.clear();
     let mut narrow = by_site();
@@ -426,6 +398,34 @@ async fn a_set_is_planned_with_all_its_targets() {
     let fuse = &foretold.sets[0];
     assert!(fuse.held && fuse.deleting == 6 && fuse.of == 12, "{fuse:?}");
     assert_eq!(foretold.leaving.len(), 6);
+    // What waits for a confirmation is told as it is then.
+    for leaving in &foretold.leaving {
+        let fates: Vec<&str> = leaving.revisions.iter().map(|r| r.fate).collect();
+        assert_eq!(fates, ["deletion proposed", "deleted"], "{leaving:?}");
+        assert!(
+            leaving.why.contains("the deletion guard holds it"),
+            "{leaving:?}"
+        );
+    }
+    let leave = foretold
+        .targets
+        .iter()
+        .filter(|t| t.verdict == Verdict::Leave);
+    assert_eq!(leave.count(), 6);
+    let before = drafts(&world);
+    world.twin.put_set(wanted.clone());
+    world.pass(75).await;
+    came_true(&world, &foretold, &before).await;
+    let confirm = fuse.confirm.clone().expect("what confirms it");
+    let annotations = &mut wanted.meta.annotations;
+    annotations.insert(plan::set::CONFIRM.to_owned(), confirm);
+    world.twin.put_set(wanted);
+    world.pass(75).await;
+    let mut confirmed = foretold;
+    for leaving in &mut confirmed.leaving {
+        leaving.why = "confirmed".to_owned();
+    }
+    came_true(&world, &confirmed, &before).await;
     quiet(&world).await;
 }
 
@@ -467,12 +467,9 @@ async fn failures_and_functions_of_others_are_named_beside_the_rest() {
         world.twin.put_variant(variant);
     }
     world.rest().await;
-    came_true(
-        &FleetPlan {
-            targets: foretold.targets[1..].to_vec(),
-            ..foretold.clone()
-        },
-        &BTreeMap::new(),
-        &drafts(&world),
-    );
+    let known = FleetPlan {
+        targets: foretold.targets[1..].to_vec(),
+        ..foretold.clone()
+    };
+    came_true(&world, &known, &BTreeMap::new()).await;
 }

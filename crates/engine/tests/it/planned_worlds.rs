@@ -5,16 +5,18 @@ use std::time::Duration;
 use engine::Suppositions;
 use model::{Lifecycle, UpstreamVersion};
 
-use crate::planned::{came_true, drafts, plan};
+use crate::planned::{drafts, plan};
+use crate::planned_throws;
+use crate::planned_true::came_true;
 use crate::sets::{by_site, put_site, set};
 use crate::variants::{DEPLOYMENT, endpoint, push, ready, variant};
 use crate::world::{NS, World};
 
 /// A small source of chance.
-struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    fn of(&mut self, sides: u64) -> u64 {
+    pub(crate) fn of(&mut self, sides: u64) -> u64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -28,7 +30,7 @@ async fn happen(world: &World, dice: &mut Dice, round: usize) {
     let shops = ["shop-a", "shop-b", "shop-c"];
     let name = shops[dice.of(3) as usize];
     let known = world.twin.variant(NS, name);
-    match dice.of(13) {
+    match dice.of(18) {
         0 | 1 if known.is_none() => drop(world.twin.put_variant(variant(name, name))),
         2 => {
             let text = DEPLOYMENT
@@ -129,6 +131,7 @@ async fn happen(world: &World, dice: &mut Dice, round: usize) {
             }
             world.twin.put_set(fleet);
         }
+        13..=16 => planned_throws::happen(world, dice, name).await,
         11 if dice.of(4) == 0 => world.twin.delete_set(NS, "fleet"),
         _ if known.is_some() && dice.of(3) == 0 => world.twin.delete_variant(NS, name),
         _ => {}
@@ -155,7 +158,7 @@ async fn world_of(seed: u64) {
         world.restart().await;
         // Deletions wait until a selection is quiet.
         world.pass(75).await;
-        came_true(&foretold, &before, &drafts(&world));
+        came_true(&world, &foretold, &before).await;
         world.local_poll = often;
     }
 }

@@ -3,6 +3,7 @@
 //! Each manifest must be the caller's to write: it goes through the very rules of its kind as a dry run of the caller's own
 //! create or update. What is planned is what the caller could read once it is there.
 
+mod applied;
 mod drafts;
 mod objects;
 
@@ -23,7 +24,7 @@ use super::{PackageGateway, unsupported};
 use crate::planning;
 use crate::ports::supposed;
 pub(crate) use drafts::Drafts;
-use objects::Objects;
+use objects::{Objects, Taken};
 
 /// How many plans are made at once; others wait for their turn, and not for long (X9).
 pub(super) const AT_ONCE: usize = 2;
@@ -60,7 +61,12 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
     for (at, named) in list(&spec, "delete").enumerate() {
         objects.delete(named, &format!("spec.delete[{at}]")).await?;
     }
-    let (mut suppositions, overlay, mut unknown) = objects.supposed();
+    let Taken {
+        mut suppositions,
+        overlay,
+        mut unknown,
+        doubts,
+    } = objects.supposed();
     for (at, named) in list(&spec, "upstreams").enumerate() {
         let field = format!("spec.upstreams[{at}]");
         let upstream = upstream(&namespace, named, &field);
@@ -76,6 +82,16 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
         .await;
     let mut plan = planned.map_err(|error| refusal(&call, &error))?;
     plan.unknown.append(&mut unknown);
+    for doubt in doubts {
+        let mut told = false;
+        for target in plan.targets.iter_mut().filter(|t| doubt.concerns(t)) {
+            target.doubt(&doubt.why);
+            told = true;
+        }
+        if !told {
+            plan.unknown.push((doubt.what, doubt.why));
+        }
+    }
     let class = spec["class"].as_str().filter(|class| !class.is_empty());
     Ok(Outcome {
         object: json!({

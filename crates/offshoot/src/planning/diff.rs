@@ -30,9 +30,40 @@ pub(crate) fn diff(document: &Value, class: &str) -> Option<String> {
                 .map(ToOwned::to_owned)
         };
         let (old, new) = (side(&before), side(&after));
-        out.push_str(&unified(path, old, new));
+        let of = |key: &str| class.get(key).and_then(|all| all.get(path));
+        if let Some(modes) = of("modes") {
+            out.push_str(&changed_mode(path, modes));
+        }
+        match of("hidden").and_then(Value::as_str) {
+            None => out.push_str(&unified(path, old, new)),
+            // Its bytes may differ where both sides read alike.
+            Some(why) => {
+                let line = match (&old, &new) {
+                    (None, _) => format!("Only in b: {path}, not shown: {why}\n"),
+                    (_, None) => format!("Only in a: {path}, not shown: {why}\n"),
+                    _ => format!("a/{path} and b/{path} differ, not shown: {why}\n"),
+                };
+                out.push_str(&visible(&line));
+            }
+        }
     }
     Some(out)
+}
+
+/// The lines in which git tells modes.
+fn changed_mode(path: &str, modes: &Value) -> String {
+    let mode = |at: usize| {
+        let mode = modes.get(at).and_then(Value::as_str);
+        mode.map(|mode| format!("10{mode}"))
+    };
+    let lines = match (mode(0), mode(1)) {
+        (Some(old), Some(new)) => format!("old mode {old}\nnew mode {new}\n"),
+        (None, Some(new)) => format!("new file mode {new}\n"),
+        (Some(old), None) => format!("deleted file mode {old}\n"),
+        (None, None) => String::new(),
+    };
+    let head = format!("diff --git a/{path} b/{path}\n");
+    visible(&(head + &lines)).into_owned()
 }
 
 /// One file's lines as git shows them, for people; a side that lacks the file is `/dev/null`.

@@ -5,17 +5,12 @@ use std::collections::BTreeMap;
 use engine::planned::{
     FleetPlan, Leaving, PlannedClass, PlannedSet, Target, UpstreamChange, Verdict,
 };
-use model::{Conflict, ConflictValue, FileMode, Files, ObjectKey};
-use package::changes::{
-    Body, Changes, ClassId, ContentChange, FieldChange, FileChange, Held, Inputs, Part, Template,
-};
+use model::{Conflict, ConflictValue, ObjectKey};
+use package::changes::{ClassId, HashKey, Inputs};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
+use super::changes::of_changes;
 use super::id_of;
-
-/// Stands for contents that nobody is shown.
-const HIDDEN: &str = "(not shown: it holds a Secret)\n";
 
 /// The document of a plan; with a class, of its targets alone.
 pub(crate) fn document(plan: &FleetPlan, class: Option<&str>) -> Value {
@@ -61,7 +56,7 @@ pub(crate) fn document(plan: &FleetPlan, class: Option<&str>) -> Value {
         "plan": "",
         "sets": sets,
         "classes": classes,
-        "targets": targets.iter().map(|t| of_target(t)).collect::<Vec<_>>(),
+        "targets": targets.iter().map(|t| of_target(plan, t)).collect::<Vec<_>>(),
         "leaving": leaving,
         "failed": failed,
         "unknown": unknown,
@@ -94,6 +89,12 @@ fn of_set(set: &PlannedSet, counts: &BTreeMap<(&ObjectKey, Verdict), usize>) -> 
         "counts": counts,
         "fuse": {"holds": set.held, "deleting": set.deleting, "of": set.of},
     });
+    if let Some(confirm) = &set.confirm {
+        object["fuse"]["confirm"] = confirm.as_str().into();
+    }
+    if set.unknown {
+        object["unknown"] = true.into();
+    }
     if !set.steps.is_empty() {
         object["steps"] = set.steps.as_slice().into();
     }
@@ -114,7 +115,9 @@ fn of_leaving(leaving: &Leaving) -> Value {
     json!({"variant": leaving.variant.to_string(), "why": leaving.why, "revisions": revisions})
 }
 
-fn of_target(target: &Target) -> Value {
+fn of_target(plan: &FleetPlan, target: &Target) -> Value {
+    let class = target.class.and_then(|id| plan.classes.get(&id));
+    let key = class.map(|class| &class.changes.key);
     let inputs = target.inputs.iter();
     let inputs: Map<String, Value> = inputs.map(|(k, v)| (k.to_owned(), v.into())).collect();
     let mut object = json!({
@@ -130,7 +133,7 @@ fn of_target(target: &Target) -> Value {
         "draft": target.draft.as_ref().map(|name| name.as_str()),
         "tree": target.tree.map(|tree| tree.to_string()),
         "inputs": inputs,
-        "conflicts": target.conflicts.iter().map(of_conflict).collect::<Vec<_>>(),
+        "conflicts": target.conflicts.iter().map(|c| of_conflict(c, key)).collect::<Vec<_>>(),
     });
     if let Some(why) = &target.inexact {
         object["inexact"] = why.as_str().into();
@@ -153,10 +156,14 @@ fn of_upstream(change: &UpstreamChange) -> Value {
     })
 }
 
-fn of_conflict(conflict: &Conflict) -> Value {
+fn of_conflict(conflict: &Conflict, key: Option<&HashKey>) -> Value {
     let side = |value: &ConflictValue| match value {
         ConflictValue::Absent => json!({"absent": true}),
-        ConflictValue::Hash(hash) => json!({"hash": hash.to_string()}),
+        // What is recorded is a plain hash, which would tell whoever tries values which one it is.
+        ConflictValue::Hash(hash) => match key {
+            Some(key) => json!({"hash": key.hash(hash), "hidden": true}),
+            None => json!({"hidden": true}),
+        },
         ConflictValue::Json(text) => json!({"value": text.to_string()}),
     };
     json!({
@@ -175,192 +182,4 @@ fn of_class(id: &str, class: &PlannedClass, targets: &[&Target]) -> Value {
     let mine: Vec<&Inputs> = targets.iter().map(|t| &t.inputs).collect();
     let files = (&class.before, &class.after);
     of_changes(id, &class.first.to_string(), &class.changes, files, &mine)
-}
-
-/// A class: its changes, the files that differ in its first target, and the inputs of all of its targets.
-pub(crate) fn of_changes(
-    id: &str,
-    first: &str,
-    changes: &Changes,
-    (before, after): (&Files, &Files),
-    targets: &[&Inputs],
-) -> Value {
-    let told: Vec<Value> = changes.files.iter().flat_map(of_file).collect();
-    json!({
-        "id": id,
-        "count": targets.len(),
-        "first": first,
-        "contents": contents(after),
-        "before": contents(before),
-        "changes": told,
-        "inputs": inputs(changes, targets),
-    })
-}
-
-/// The inputs that a class names, each with its values and how many targets have them.
-fn inputs(changes: &Changes, targets: &[&Inputs]) -> Vec<Value> {
-    let named = changes.inputs();
-    named
-        .into_iter()
-        .map(|name| {
-            let mut values: BTreeMap<&str, usize> = BTreeMap::new();
-            for target in targets {
-                *values
-                    .entry(target.value(&name).unwrap_or_default())
-                    .or_default() += 1;
-            }
-            let values: Vec<Value> = values
-                .into_iter()
-                .map(|(value, count)| json!({"value": value, "count": count}))
-                .collect();
-            json!({"input": name, "values": values})
-        })
-        .collect()
-}
-
-/// The texts of files; one that holds a Secret is not shown, and one that is no text is no text here either.
-fn contents(files: &Files) -> Map<String, Value> {
-    let shown = files.iter();
-    shown
-        .map(|(path, file)| (path.as_str().to_owned(), shown_text(file).into()))
-        .collect()
-}
-
-/// The text of a file as anybody may see it.
-pub(crate) fn shown_text(file: &model::File) -> String {
-    match file.as_text() {
-        Some(text) if holds_secret(text) => HIDDEN.to_owned(),
-        Some(text) => text.to_owned(),
-        None => format!(
-            "(not shown: {} bytes that are no text)\n",
-            file.bytes().len()
-        ),
-    }
-}
-
-/// Whether a text may hold a Secret: what cannot be read as YAML is judged by its words.
-fn holds_secret(text: &str) -> bool {
-    // A quoted text may write the word in escapes.
-    let words = ["Secret", "\\x", "\\u", "\\U"];
-    if !words.iter().any(|word| text.contains(word)) {
-        return false;
-    }
-    let read = || {
-        let stream = yaml::Stream::parse(text, &yaml::Limits::default()).ok()?;
-        let values = stream
-            .documents()
-            .map(|d| d.to_value(yaml::Reader::V3).ok());
-        values.collect::<Option<Vec<_>>>()
-    };
-    match read() {
-        Some(values) => values.iter().any(package::changes::holds_secret),
-        None => true,
-    }
-}
-
-fn of_file(change: &FileChange) -> Vec<Value> {
-    let file = change.file.to_string();
-    let entry = |kind: &str, resource: &str, path: &str, before: Value, after: Value| {
-        json!({
-            "kind": kind, "file": file, "resource": resource, "path": path,
-            "before": before, "after": after,
-        })
-    };
-    let mut entries = Vec::new();
-    if let Some((from, to)) = change.mode {
-        entries.push(entry("mode", "", "", mode(from), mode(to)));
-    }
-    let absent = || json!({"absent": true});
-    match &change.content {
-        ContentChange::Same => {}
-        ContentChange::Added {
-            resources, body, ..
-        } => {
-            for resource in names(resources) {
-                entries.push(entry("added", &resource, "", absent(), hash(body)));
-            }
-        }
-        ContentChange::Removed { resources, body } => {
-            for resource in names(resources) {
-                entries.push(entry("removed", &resource, "", hash(body), absent()));
-            }
-        }
-        ContentChange::Fields(fields) => {
-            entries.extend(fields.iter().map(|f| of_field(f, &entry)));
-        }
-        ContentChange::Text { fields, hunks } => {
-            entries.extend(fields.iter().map(|f| of_field(f, &entry)));
-            let mut before = Template::default();
-            let mut after = Template::default();
-            for hunk in hunks {
-                before.extend(hunk.find.clone());
-                after.extend(hunk.replace.clone());
-            }
-            let side = |template: &Template| json!({"hash": template.hash()});
-            entries.push(entry("text", "", "", side(&before), side(&after)));
-        }
-        ContentChange::Binary { before, after } => {
-            let side = |bytes: &[u8]| json!({"hash": hex(&Sha256::digest(bytes))});
-            entries.push(entry("binary", "", "", side(before), side(after)));
-        }
-    }
-    entries
-}
-
-fn names(resources: &[Template]) -> Vec<String> {
-    if resources.is_empty() {
-        return vec![String::new()];
-    }
-    resources.iter().map(ToString::to_string).collect()
-}
-
-fn of_field(
-    change: &FieldChange,
-    entry: &impl Fn(&str, &str, &str, Value, Value) -> Value,
-) -> Value {
-    let side = |held: &Option<Held>| match held {
-        None => json!({"absent": true}),
-        Some(held) if change.secret => json!({"hash": held.hash()}),
-        Some(held) => json!({"parts": parts(&held.template)}),
-    };
-    let kind = match (&change.before, &change.after) {
-        (None, _) => "added",
-        (_, None) => "removed",
-        _ => "changed",
-    };
-    let (resource, path) = (change.resource.to_string(), change.path.to_string());
-    entry(
-        kind,
-        &resource,
-        &path,
-        side(&change.before),
-        side(&change.after),
-    )
-}
-
-fn parts(template: &Template) -> Vec<Value> {
-    let part = |part: &Part| match part {
-        Part::Literal(text) => json!({"literal": text}),
-        Part::Input(name) => json!({"input": name}),
-    };
-    template.0.iter().map(part).collect()
-}
-
-fn hash(body: &Body) -> Value {
-    match body {
-        Body::Text(text) => json!({"hash": text.hash()}),
-        Body::Binary(bytes) => json!({"hash": hex(&Sha256::digest(bytes))}),
-    }
-}
-
-fn mode(mode: FileMode) -> Value {
-    let text = match mode {
-        FileMode::Regular => "0644",
-        FileMode::Executable => "0755",
-    };
-    json!({"parts": [{"literal": text}]})
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -10,8 +10,8 @@ use crate::visible::visible;
 /// One change as people read it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
-    /// The same with inputs named instead of written, by which it is told from changes of other classes.
-    pub(crate) bare: (String, String),
+    /// The change itself, by which it is told from changes of other classes: two that differ may read alike.
+    pub(crate) change: String,
     /// The file, with the resource where there is one.
     pub(crate) place: String,
     /// What changes there.
@@ -23,13 +23,7 @@ pub(crate) struct Entry {
 /// A class's changes, in the order of files and fields.
 pub(crate) fn entries(class: &Value) -> Vec<Entry> {
     let known = single(class);
-    let bare = BTreeMap::new();
-    let all = list(class, "changes").map(|change| {
-        let (place, line) = lines(change, &bare);
-        let bare = (place, line);
-        entry(change, &known, bare)
-    });
-    let mut all: Vec<Entry> = all.collect();
+    let mut all: Vec<Entry> = list(class, "changes").map(|c| entry(c, &known)).collect();
     all.sort_by(|a, b| (&a.place, &a.line).cmp(&(&b.place, &b.line)));
     all
 }
@@ -46,12 +40,12 @@ fn single(class: &Value) -> BTreeMap<&str, &str> {
     inputs.collect()
 }
 
-fn entry(change: &Value, known: &BTreeMap<&str, &str>, bare: (String, String)) -> Entry {
+fn entry(change: &Value, known: &BTreeMap<&str, &str>) -> Entry {
     let (place, line) = lines(change, known);
     let state = ["status", "info.readinessGates"];
     let path = text(change, "path");
     Entry {
-        bare,
+        change: super::canonical(change).to_string(),
         bookkeeping: text(change, "file") == "Kptfile" && state.iter().any(|s| path.starts_with(s)),
         place,
         line,
@@ -60,21 +54,30 @@ fn entry(change: &Value, known: &BTreeMap<&str, &str>, bare: (String, String)) -
 
 /// Where it is, and what changes there.
 fn lines(change: &Value, known: &BTreeMap<&str, &str>) -> (String, String) {
-    let (file, path) = (filled(text(change, "file"), known), text(change, "path"));
-    let resource = filled(text(change, "resource"), known);
+    let path = text(change, "path");
+    let [file, resource] = ["file", "resource"].map(|key| {
+        let parts = change.get(format!("{key}Parts"));
+        match parts.and_then(Value::as_array) {
+            Some(parts) => joined(parts, known),
+            None => filled(text(change, key), known),
+        }
+    });
     let resource = match resource.rsplit_once('/') {
         Some((kind, name)) => format!("{kind} {name}"),
         None => resource,
     };
     let (before, after) = shown(side(change, "before", known), side(change, "after", known));
     let line = match (text(change, "kind"), path) {
+        ("changed", _) if is_hidden(change) => format!("~ {path}  changed, not shown"),
         ("changed", _) => format!("~ {path}  {before} → {after}"),
-        ("added", "") => "+ the whole file".to_owned(),
+        ("added", "") => whole(change, &after, known),
         ("added", _) => format!("+ {path}  {after}"),
-        ("removed", "") => "- the whole file".to_owned(),
+        ("removed", "") => format!("- the whole file  {before}"),
         ("removed", _) => format!("- {path}  {before}"),
         ("mode", _) => format!("~ mode  {before} → {after}"),
+        ("binary", _) if is_hidden(change) => "~ binary  changed, not shown".to_owned(),
         ("binary", _) => format!("~ binary  {before} → {after}"),
+        _ if is_hidden(change) => "~ text  changed, not shown".to_owned(),
         _ => format!("~ text  {before} → {after}"),
     };
     let place = format!("{file} {resource}");
@@ -82,6 +85,35 @@ fn lines(change: &Value, known: &BTreeMap<&str, &str>) -> (String, String) {
         visible(place.trim_end()).into_owned(),
         visible(&line).into_owned(),
     )
+}
+
+/// Whether nobody is shown what changes: the hash of a Secret says nothing, but for who tries values.
+fn is_hidden(change: &Value) -> bool {
+    let sides = ["before", "after"].map(|which| change.get(which));
+    let hidden = |side: &Value| side.get("hidden") == Some(&Value::Bool(true));
+    sides.into_iter().flatten().any(hidden)
+}
+
+/// How many fields of an added resource a line tells.
+const FIELDS: usize = 3;
+
+/// A file that is added, with some of its fields; by its hash, files with other comments or other fields differ.
+fn whole(change: &Value, hash: &str, known: &BTreeMap<&str, &str>) -> String {
+    let mut line = match text(change, "mode") {
+        "" => "+ the whole file".to_owned(),
+        mode => format!("+ the whole file, mode {mode}"),
+    };
+    let fields: Vec<&Value> = list(change, "fields").collect();
+    for field in fields.iter().take(FIELDS) {
+        let (value, _) = shown(side(field, "value", known), String::new());
+        let path = text(field, "path");
+        line.push_str(&format!("  {path}: {value}"));
+    }
+    let more = fields.len().saturating_sub(FIELDS) as u64 + super::number(change, "more");
+    if more > 0 {
+        line.push_str(&format!("  and {more} more fields"));
+    }
+    line + "  " + hash
 }
 
 /// How much of a value a line shows, in characters.
@@ -114,20 +146,42 @@ fn side(change: &Value, which: &str, known: &BTreeMap<&str, &str>) -> String {
     let Some(side) = change.get(which) else {
         return String::new();
     };
+    if side.get("hidden") == Some(&Value::Bool(true)) {
+        return "not shown".to_owned();
+    }
     if let Some(hash) = side.get("hash").and_then(Value::as_str) {
         return format!("#{}", super::short(hash));
     }
+    let parts = side.get("parts").and_then(Value::as_array);
+    joined(parts.map_or(&[][..], Vec::as_slice), known).replace('\n', "\\n")
+}
+
+/// A text with its inputs, by name in braces or written out; a literal that reads like such a name has a `\` before it.
+fn joined(parts: &[Value], known: &BTreeMap<&str, &str>) -> String {
     let mut all = String::new();
-    for part in list(side, "parts") {
+    for part in parts {
         match part.get("input").and_then(Value::as_str) {
             Some(input) => match known.get(input) {
                 Some(value) => all.push_str(value),
                 None => all.push_str(&format!("{{{input}}}")),
             },
-            None => all.push_str(text(part, "literal")),
+            None => literal(text(part, "literal"), &mut all),
         }
     }
-    all.replace('\n', "\\n")
+    all
+}
+
+fn literal(text: &str, into: &mut String) {
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        into.push_str(before);
+        let name = after.find(|c: char| !c.is_ascii_alphanumeric() && !"_.-[]/".contains(c));
+        let end = name.unwrap_or(after.len());
+        let named = end > 0 && after.get(end..).is_some_and(|rest| rest.starts_with('}'));
+        into.push_str(if named { "\\{" } else { "{" });
+        rest = after;
+    }
+    into.push_str(rest);
 }
 
 fn filled(text: &str, known: &BTreeMap<&str, &str>) -> String {

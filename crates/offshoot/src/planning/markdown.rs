@@ -4,34 +4,68 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::classes::{NAMED, members, values, who_and_what};
 use super::entries::entries;
-use super::table::{by_key, letters, place, sides, sorted};
+use super::table::{by_key, decide, fates, fuses, letters, place, sides, sorted, steps, upstreams};
 use super::{inexact, list, number, short, text, who};
 
 /// The most bytes of a comment.
 pub(crate) const LIMIT: usize = 65_536;
 
-/// The page: with all changes if they fit, else with as many of each class as do, else with the classes alone.
-pub(crate) fn markdown(document: &Value, all: bool) -> String {
-    for most in [usize::MAX, 40, 10, 3, 1, 0] {
-        let page = page(document, all, most);
-        if page.len() <= LIMIT {
-            return page;
-        }
-    }
-    // So many classes that not even their names fit: what fits, and how many there are besides.
-    let page = page(document, all, 0);
-    let note = "\nand more: `offshoot plan -o table` prints all\n";
-    let end = page.floor_char_boundary(LIMIT - note.len());
-    let end = page
-        .get(..end)
-        .and_then(|kept| kept.rfind('\n'))
-        .unwrap_or(end);
-    page.get(..end).unwrap_or_default().to_owned() + note
+/// How much of each class a page tells.
+#[derive(Clone, Copy)]
+struct Detail {
+    /// The most changes of a class.
+    changes: usize,
+    /// Whether its targets are named; without, a class is its id and how many it has.
+    names: bool,
 }
 
-fn page(document: &Value, all: bool, most: usize) -> String {
+/// From everything to the mere list of classes: a page that is too long tells less of each class, and leaves none out.
+const DETAILS: [(usize, bool); 7] = [
+    (usize::MAX, true),
+    (40, true),
+    (10, true),
+    (3, true),
+    (1, true),
+    (0, true),
+    (0, false),
+];
+
+/// The page, with as much of each class as a comment holds.
+pub(crate) fn markdown(document: &Value, all: bool) -> String {
+    let mut last = String::new();
+    for (changes, names) in DETAILS {
+        last = page(document, all, Detail { changes, names });
+        if last.len() <= LIMIT {
+            return last;
+        }
+    }
+    // So many classes that not even their ids fit: what fits, and how many there are besides.
+    let note = "\nand more: `offshoot plan -o table` prints all\n";
+    let end = last.floor_char_boundary(LIMIT - note.len());
+    let kept = last.get(..end).unwrap_or_default();
+    let end = kept.rfind(['\n', ' ']).unwrap_or(end);
+    kept.get(..end).unwrap_or_default().to_owned() + note
+}
+
+fn page(document: &Value, all: bool, detail: Detail) -> String {
     let mut out = format!("### Plan `{}`\n\n", short(text(document, "plan")));
+    sets(document, &mut out);
+    let classes = sorted(document);
+    list_of(document, &classes, detail.names, &mut out);
+    for (at, class) in classes.iter().enumerate() {
+        if detail.changes > 0 {
+            of_class(class, &letters(at), all, detail.changes, &mut out);
+        }
+    }
+    conflicts(document, detail.changes, &mut out);
+    rest(document, detail.changes, &mut out);
+    out
+}
+
+/// Each set: what it follows, what becomes of its targets, and what the deletion guard says.
+fn sets(document: &Value, out: &mut String) {
     for set in list(document, "sets") {
         let counts = set.get("counts").and_then(Value::as_object);
         let said: Vec<String> = counts
@@ -40,42 +74,72 @@ fn page(document: &Value, all: bool, most: usize) -> String {
             .filter(|(_, count)| count.as_u64() != Some(0))
             .map(|(verdict, count)| format!("{count} {verdict}"))
             .collect();
-        _ = writeln!(out, "* set `{}`: {}", text(set, "set"), said.join(" · "));
+        let name = text(set, "set");
+        let follows = upstreams(document, Some(name));
+        _ = writeln!(out, "* set `{name}`: {follows}: {}", said.join(" · "));
+        for line in steps(document, set).lines() {
+            _ = writeln!(out, "  * {}", line.trim());
+        }
         if let Some(warning) = set.get("warning").and_then(Value::as_str) {
             _ = writeln!(out, "  * warning: {warning}");
         }
     }
-    out.push_str("\n| class | targets | first |\n|---|---|---|\n");
-    for (at, class) in sorted(document).iter().enumerate() {
-        _ = writeln!(
-            out,
-            "| {} `{}` | {} | `{}` |",
-            letters(at),
-            short(text(class, "id")),
-            number(class, "count"),
-            text(class, "first")
-        );
+    let alone = list(document, "targets").filter(|t| text(t, "set").is_empty());
+    let count = alone.count();
+    if count > 0 {
+        let follows = upstreams(document, Some(""));
+        _ = writeln!(out, "* {count} of no set: {follows}");
     }
-    for (at, class) in sorted(document).iter().enumerate() {
-        if most == 0 {
-            break;
-        }
-        let mut changes = entries(class);
-        changes.retain(|entry| all || !entry.bookkeeping);
-        _ = writeln!(out, "\n**{}**\n\n```", letters(at));
-        for entry in changes.iter().take(most) {
-            // A fence in a value must not end the block.
-            let line = format!("{}: {}", entry.place, entry.line).replace("```", "'''");
-            _ = writeln!(out, "{line}");
-        }
-        if let Some(more) = changes.len().checked_sub(most).filter(|more| *more > 0) {
-            _ = writeln!(out, "and {more} more");
-        }
-        out.push_str("```\n");
+    for line in fuses(document) {
+        _ = writeln!(out, "* {line}");
     }
-    conflicts(document, most, &mut out);
-    rest(document, most, &mut out);
-    out
+}
+
+/// All classes, the largest first.
+fn list_of(document: &Value, classes: &[&Value], names: bool, out: &mut String) {
+    if classes.is_empty() {
+        return;
+    }
+    if !names {
+        let ids = classes.iter().map(|class| {
+            let count = number(class, "count");
+            format!("`{}` {count}", short(text(class, "id")))
+        });
+        let ids: Vec<String> = ids.collect();
+        let ids = ids.join(", ");
+        _ = writeln!(out, "\nClasses, and how many targets each has: {ids}");
+        return;
+    }
+    let members = members(document);
+    out.push_str("\n| class | targets | which |\n|---|---|---|\n");
+    for (at, class) in classes.iter().enumerate() {
+        let mine = members.get(text(class, "id"));
+        let (verdicts, names) = who_and_what(mine.map_or(&[][..], Vec::as_slice));
+        let (name, id) = (letters(at), short(text(class, "id")));
+        let count = number(class, "count");
+        _ = writeln!(out, "| {name} `{id}` | {count} {verdicts} | {names} |");
+    }
+}
+
+fn of_class(class: &Value, name: &str, all: bool, most: usize, out: &mut String) {
+    let (changes, noted): (Vec<_>, Vec<_>) = entries(class)
+        .into_iter()
+        .partition(|entry| all || !entry.bookkeeping);
+    _ = writeln!(out, "\n**{name}**\n\n```");
+    let mut lines = String::new();
+    for entry in changes.iter().take(most) {
+        _ = writeln!(lines, "{}: {}", entry.place, entry.line);
+    }
+    if let Some(more) = changes.len().checked_sub(most).filter(|more| *more > 0) {
+        _ = writeln!(lines, "and {more} more");
+    }
+    if changes.is_empty() && !noted.is_empty() {
+        lines.push_str("only what the Kptfile notes: --all shows it\n");
+    }
+    values(class, &mut lines);
+    // A fence in a value must not end the block.
+    out.push_str(&lines.replace("```", "'''"));
+    out.push_str("```\n");
 }
 
 fn conflicts(document: &Value, most: usize, out: &mut String) {
@@ -85,12 +149,32 @@ fn conflicts(document: &Value, most: usize, out: &mut String) {
     }
     let count: usize = all.values().map(Vec::len).sum();
     _ = writeln!(out, "\n**Conflicts: {count}**\n");
-    for (key, all) in all.iter().take(most.clamp(1, 20)) {
+    for (key, all) in all.iter().take(told(most)) {
         let Some((_, conflict)) = all.first() else {
             continue;
         };
         let line = format!("{}: {}", place(conflict), sides(all)).replace('`', "'");
-        _ = writeln!(out, "* `{key}`, {} targets: `{line}`", all.len());
+        let names: Vec<&str> = all.iter().take(NAMED).map(|(name, _)| *name).collect();
+        let rest = if all.len() > NAMED { " …" } else { "" };
+        let (count, names) = (all.len(), names.join(", "));
+        let command = decide(key).replace("offshoot", "`offshoot");
+        _ = writeln!(
+            out,
+            "* `{key}`, {count} targets ({names}{rest}): `{line}`; {command}`"
+        );
+    }
+    more(all.len(), most, out);
+}
+
+/// How many of other things a page tells that tells so many changes of each class.
+fn told(most: usize) -> usize {
+    most.clamp(1, 20)
+}
+
+/// How many are not told.
+fn more(count: usize, most: usize, out: &mut String) {
+    if let Some(more) = count.checked_sub(told(most)).filter(|more| *more > 0) {
+        _ = writeln!(out, "* and {more} more");
     }
 }
 
@@ -106,26 +190,24 @@ fn rest(document: &Value, most: usize, out: &mut String) {
             continue;
         }
         _ = writeln!(out, "\n**{title}: {count}**\n");
-        for one in list(document, key).take(most.clamp(1, 20)) {
+        for one in list(document, key).take(told(most)) {
             let why = text(one, why).lines().next().unwrap_or_default();
-            _ = writeln!(
-                out,
-                "* `{}`: {}",
-                if key == "failed" {
-                    who(one)
-                } else {
-                    text(one, what).to_owned()
-                },
-                why.replace("```", "'''")
-            );
+            let what = match key {
+                "failed" => who(one),
+                _ => text(one, what).to_owned(),
+            };
+            let why = why.replace("```", "'''");
+            _ = writeln!(out, "* `{what}`: {why}{}", fates(one));
         }
+        more(count, most, out);
     }
     let inexact = inexact(document);
     if !inexact.is_empty() {
         out.push('\n');
     }
-    for (why, count) in inexact.iter().take(most.clamp(1, 20)) {
+    for (why, count) in inexact.iter().take(told(most)) {
         let why = why.lines().next().unwrap_or_default();
         _ = writeln!(out, "* {count} not exact: {}", why.replace('`', "'"));
     }
+    more(inexact.len(), most, out);
 }

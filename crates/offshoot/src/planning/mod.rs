@@ -3,6 +3,8 @@
 //! The document is what the server answers and what `--out` keeps; everything else is printed from it alone. Values of
 //! Secrets never get into it.
 
+mod changes;
+mod classes;
 mod colour;
 mod diff;
 mod document;
@@ -12,9 +14,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use changes::{of_changes, of_this_process, shown_text};
 pub(crate) use colour::coloured;
 pub(crate) use diff::{diff, unified};
-pub(crate) use document::{document, of_changes, shown_text};
+pub(crate) use document::document;
 pub(crate) use entries::entries;
 pub(crate) use markdown::markdown;
 pub(crate) use table::table;
@@ -49,18 +52,21 @@ fn canonical(value: &Value) -> Value {
     }
 }
 
-/// Whether anything would change, and whether anything failed.
+/// Whether anything would change, and whether anything would fail or a plan cannot be made of it.
 pub(crate) fn outcome(document: &Value) -> (bool, bool) {
     let verdicts = list(document, "targets").map(|target| text(target, "verdict"));
-    let mut changes = false;
+    let (mut changes, mut fails) = (false, false);
     for verdict in verdicts {
         changes |= matches!(
             verdict,
             "create" | "upgrade" | "edit" | "conflict" | "leave"
         );
+        fails |= verdict == "unknown";
     }
-    // A set that would be stalled has no target to say so.
-    (changes, list(document, "failed").next().is_some())
+    // A set that would be stalled, or selects nobody knows what, has no target to say so.
+    fails |= list(document, "sets").any(|set| set.get("unknown") == Some(&Value::Bool(true)));
+    fails |= list(document, "failed").next().is_some();
+    (changes, fails)
 }
 
 /// The variant or the set that something is told of.

@@ -5,12 +5,11 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::entries::{Entry, entries};
+use super::classes::{NAMED, Told, members, of_class, wanted};
+use super::entries::entries;
 use super::{inexact, list, number, short, text, who};
 use crate::visible::visible;
 
-/// How many names a line lists.
-const NAMED: usize = 3;
 /// How many conflicts, leaving variants or failures are told one by one.
 const TOLD: usize = 20;
 
@@ -19,13 +18,22 @@ pub(crate) fn table(document: &Value, all: bool) -> String {
     let mut out = String::new();
     head(document, &mut out);
     let classes = sorted(document);
-    let mut before: Vec<(String, Vec<Entry>)> = Vec::new();
+    let members = members(document);
+    let mut before: Vec<Told> = Vec::new();
     for (at, class) in classes.iter().enumerate() {
-        let mut changes = entries(class);
-        changes.retain(|entry| all || !entry.bookkeeping);
-        let name = letters(at);
-        of_class(document, class, &name, &changes, &before, &mut out);
-        before.push((name, changes));
+        let mine = members.get(text(class, "id"));
+        let mine = mine.map_or(&[][..], Vec::as_slice);
+        let (noted, changes) = entries(class)
+            .into_iter()
+            .partition(|entry| !all && entry.bookkeeping);
+        let told = Told {
+            name: letters(at),
+            upstream: mine.first().map(|t| wanted(t)).unwrap_or_default(),
+            changes,
+            noted,
+        };
+        of_class(class, &told, mine, &before, &mut out);
+        before.push(told);
     }
     conflicts(document, &mut out);
     leaving(document, &mut out);
@@ -104,7 +112,7 @@ fn head(document: &Value, out: &mut String) {
 }
 
 /// How many targets of a set change in each step of its rollout; nothing without a rollout.
-fn steps(document: &Value, set: &Value) -> String {
+pub(super) fn steps(document: &Value, set: &Value) -> String {
     let names: Vec<&str> = list(set, "steps").filter_map(Value::as_str).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for target in list(document, "targets") {
@@ -130,7 +138,7 @@ fn counts(document: &Value) -> BTreeMap<&str, usize> {
 }
 
 /// What a set's targets follow: `blueprints/web v1 → v2`.
-fn upstreams(document: &Value, set: Option<&str>) -> String {
+pub(super) fn upstreams(document: &Value, set: Option<&str>) -> String {
     let mut all = BTreeSet::new();
     for target in list(document, "targets") {
         if set.is_some_and(|set| text(target, "set") != set) {
@@ -184,99 +192,6 @@ pub(super) fn letters(mut at: usize) -> String {
     }
 }
 
-fn of_class(
-    document: &Value,
-    class: &Value,
-    name: &str,
-    changes: &[Entry],
-    before: &[(String, Vec<Entry>)],
-    out: &mut String,
-) {
-    let id = text(class, "id");
-    let mine: Vec<&Value> = list(document, "targets")
-        .filter(|target| text(target, "class") == id)
-        .collect();
-    let verdicts: BTreeSet<&str> = mine.iter().map(|t| text(t, "verdict")).collect();
-    let verdicts: Vec<&str> = verdicts.into_iter().collect();
-    let names: Vec<&str> = mine.iter().map(|t| text(t, "variant")).collect();
-    let count = names.len();
-    let rest = if count > NAMED { " …" } else { "" };
-    let names = names.get(..count.min(NAMED)).unwrap_or_default().join(", ");
-    _ = writeln!(
-        out,
-        "{name} {}  {count} {}  {names}{rest}",
-        short(id),
-        verdicts.join(", ")
-    );
-    match like(changes, before) {
-        Some((other, more, less)) => {
-            _ = writeln!(out, "  as {other}");
-            for entry in more {
-                _ = writeln!(out, "  and {}: {}", entry.place, entry.line);
-            }
-            for entry in less {
-                _ = writeln!(out, "  without {}: {}", entry.place, entry.line);
-            }
-        }
-        None => {
-            let mut place = "";
-            for entry in changes {
-                if entry.place != place {
-                    _ = writeln!(out, "  {}", entry.place);
-                    place = &entry.place;
-                }
-                _ = writeln!(out, "  {}", entry.line);
-            }
-        }
-    }
-    values(class, out);
-    out.push('\n');
-}
-
-/// What replaced values are, where they differ between the targets.
-fn values(class: &Value, out: &mut String) {
-    for input in list(class, "inputs") {
-        let values: Vec<&Value> = list(input, "values").collect();
-        if values.len() < 2 {
-            continue;
-        }
-        let shown = values.iter().take(NAMED * 2);
-        let shown: Vec<String> = shown
-            .map(|v| format!("{} {}", text(v, "value"), number(v, "count")))
-            .collect();
-        let rest = match values.len() > NAMED * 2 {
-            true => format!(", <{} values>", values.len()),
-            false => String::new(),
-        };
-        _ = writeln!(
-            out,
-            "  {{{}}}: {}{rest}",
-            text(input, "input"),
-            shown.join(", ")
-        );
-    }
-}
-
-type Like<'a> = (&'a str, Vec<&'a Entry>, Vec<&'a Entry>);
-
-/// An earlier class that differs in a few changes only.
-fn like<'a>(changes: &'a [Entry], before: &'a [(String, Vec<Entry>)]) -> Option<Like<'a>> {
-    let close = before.iter().filter_map(|(name, other)| {
-        // As they read without the values of inputs: what only replaces one is no difference.
-        let has = |all: &[Entry], entry: &Entry| all.iter().any(|e| e.bare == entry.bare);
-        let more: Vec<&Entry> = changes.iter().filter(|e| !has(other, e)).collect();
-        let less: Vec<&Entry> = other.iter().filter(|e| !has(changes, e)).collect();
-        let differ = more.len() + less.len();
-        let shared = changes.len() - more.len();
-        (shared > 0 && differ <= 3 && differ < changes.len() + 1).then_some((
-            name.as_str(),
-            more,
-            less,
-        ))
-    });
-    close.min_by_key(|(_, more, less)| more.len() + less.len())
-}
-
 /// Equal conflicts together: one decision serves all of a key.
 fn conflicts(document: &Value, out: &mut String) {
     let all = by_key(document);
@@ -293,12 +208,14 @@ fn conflicts(document: &Value, out: &mut String) {
             continue;
         };
         _ = writeln!(out, "  {}  {}", place(conflict), sides(all));
-        _ = writeln!(
-            out,
-            "  once the drafts are there: offshoot resolve {key} --take local|upstream|base"
-        );
+        _ = writeln!(out, "  {}", decide(key));
     }
     more(all.len(), "kinds of conflicts", out);
+}
+
+/// The command that decides conflicts of a key.
+pub(super) fn decide(key: &str) -> String {
+    format!("once the drafts are there: offshoot resolve {key} --take local|upstream|base")
 }
 
 /// The conflicts with their targets, by key.
@@ -352,13 +269,7 @@ fn leaving(document: &Value, out: &mut String) {
     }
     _ = writeln!(out, "- {} leave", all.len());
     for one in all.iter().take(TOLD) {
-        let fates =
-            list(one, "revisions").map(|r| format!("{} {}", text(r, "name"), text(r, "fate")));
-        let fates: Vec<String> = fates.collect();
-        let fates = match fates.is_empty() {
-            true => String::new(),
-            false => format!(": {}", fates.join(", ")),
-        };
+        let fates = fates(one);
         _ = writeln!(
             out,
             "  {} ({}){fates}",
@@ -367,25 +278,44 @@ fn leaving(document: &Value, out: &mut String) {
         );
     }
     more(all.len(), "that leave", out);
+    for line in fuses(document) {
+        _ = writeln!(out, "  {line}");
+    }
+}
+
+/// What becomes of a variant's revisions.
+pub(super) fn fates(leaving: &Value) -> String {
+    let fates = list(leaving, "revisions");
+    let fates: Vec<String> = fates
+        .map(|r| format!("{} {}", text(r, "name"), text(r, "fate")))
+        .collect();
+    match fates.is_empty() {
+        true => String::new(),
+        false => format!(": {}", fates.join(", ")),
+    }
+}
+
+/// What the deletion guard says of each set that something leaves.
+pub(super) fn fuses(document: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
     for set in list(document, "sets") {
         let Some(fuse) = set.get("fuse").filter(|fuse| number(fuse, "deleting") > 0) else {
             continue;
         };
-        let holds = fuse
-            .get("holds")
-            .and_then(Value::as_bool)
-            .unwrap_or_default();
-        let verdict = if holds {
-            "HOLDS them until somebody confirms"
-        } else {
-            "does NOT hold them"
+        let name = text(set, "set");
+        let bare = name.rsplit('/').next().unwrap_or_default();
+        let verdict = match (fuse.get("holds"), text(fuse, "confirm")) {
+            (Some(Value::Bool(true)), "") => "HOLDS them until somebody confirms".to_owned(),
+            (Some(Value::Bool(true)), hash) => format!(
+                "HOLDS them until somebody confirms: kubectl annotate pvset {bare} offshoot.dev/confirm-deletion={hash}"
+            ),
+            _ => "does NOT hold them".to_owned(),
         };
-        _ = writeln!(
-            out,
-            "  {} of {} of set {}: the deletion guard {verdict}",
+        lines.push(format!(
+            "{} of {} of set {name}: the deletion guard {verdict}",
             number(fuse, "deleting"),
             number(fuse, "of"),
-            text(set, "set")
-        );
+        ));
     }
+    lines
 }

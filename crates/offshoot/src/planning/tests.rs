@@ -9,9 +9,11 @@ use model::{
     Conflict, ConflictId, ConflictState, ConflictValue, Decision, File, Files, Namespace,
     ObjectKey, ObjectName, PackageName, PackagePath, RepositoryName, TreeId,
 };
-use package::changes::{WantedUpstream, changes, inputs_of};
+use package::changes::{HashKey, WantedUpstream, changes, inputs_of};
 
 use super::{diff, document, id_of, markdown, outcome, table};
+
+mod pages;
 
 const OLD: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: 3\n  paused: false\n  template:\n    spec:\n      containers:\n      - name: web\n        image: example.test/web:1.4\n";
 const SECRET: &str =
@@ -96,7 +98,7 @@ fn upgrade(plan: &mut FleetPlan, name: &str, region: &str, special: u8) {
     let edge = RepositoryName::parse(&format!("edge-{region}")).unwrap();
     let namespace = Namespace::parse("default").unwrap();
     let inputs = inputs_of((&package, &edge, &namespace), Some(&before), &after);
-    let found = changes(&before, &after, &inputs);
+    let found = changes(&before, &after, &inputs).keyed(HashKey::new("of the upstream"));
     let id = found.id(&WantedUpstream {
         repository: repository.clone(),
         package: package.clone(),
@@ -183,6 +185,8 @@ fn fleet() -> FleetPlan {
         of: 300,
         steps: Vec::new(),
         warning: None,
+        confirm: None,
+        unknown: false,
     });
     plan
 }

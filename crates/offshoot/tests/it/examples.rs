@@ -42,3 +42,29 @@ fn every_example_renders_where_kpt_is_strict() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What only functions read is annotated as such: by that, the guide's recipes keep it out of clusters.
+#[test]
+fn what_functions_are_configured_by_is_for_no_cluster() {
+    let mut seen = 0;
+    for package in packages() {
+        let kptfile = std::fs::read_to_string(package.join("Kptfile")).unwrap();
+        let named = kptfile.split("configPath:").skip(1);
+        let named = named.filter_map(|rest| rest.split([',', '}', '#', '\n']).next());
+        for name in named.chain(["package-context.yaml"]) {
+            let path = package.join(name.trim());
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                assert_eq!(name.trim(), "package-context.yaml", "{}", path.display());
+                continue;
+            };
+            let (resources, local) = (
+                text.matches("\nkind:").count(),
+                text.matches("config.kubernetes.io/local-config: \"true\"")
+                    .count(),
+            );
+            assert_eq!(resources, local, "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 9, "{seen}");
+}

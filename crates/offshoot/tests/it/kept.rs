@@ -135,8 +135,10 @@ async fn a_directory_foretells_what_the_server_does() {
     let items = list["items"].as_array_mut().unwrap();
     items.retain(|item| item["kind"] != "PackageVariant");
     std::fs::write(dir.join("objects.yaml"), list.to_string()).unwrap();
-    let (_, told, _) = offline(root, &["--upstream", &by_ref]);
+    let (code, told, err) = offline(root, &["--upstream", &by_ref]);
     assert_eq!(told["sets"][0]["counts"]["unknown"], 4, "{told:#}");
+    // No plan can be made, which is neither "nothing would change" nor somebody's slip.
+    assert_eq!((code, err.contains("nobody follows")), (1, false), "{err}");
     assert_eq!(told["failed"], json!([]));
     assert!(
         told["unknown"].to_string().contains("kubectl get pvar"),
@@ -145,7 +147,8 @@ async fn a_directory_foretells_what_the_server_does() {
     // Without its clone, nothing of a repository is known, and nothing is guessed.
     std::fs::write(dir.join("objects.yaml"), text).unwrap();
     std::fs::rename(dir.join("git/deploy.git"), root.join("away.git")).unwrap();
-    let (_, told, _) = offline(root, &["--upstream", &by_ref]);
+    let (code, told, err) = offline(root, &["--upstream", &by_ref]);
+    assert_eq!((code, err.contains("nobody follows")), (1, false), "{err}");
     let verdicts = told["targets"].as_array().unwrap().iter();
     assert!(
         verdicts.clone().all(|t| t["verdict"] == "unknown") && verdicts.count() == 4,

@@ -116,6 +116,22 @@ fn render_changes_a_directory_in_place_and_only_where_it_must() {
     assert_eq!(get(root, "p/Kptfile"), before);
 }
 
+/// A field that a function adds and no Kptfile has is warned about, once: kpt refuses to read it then.
+#[test]
+fn render_warns_of_what_a_function_adds_to_a_kptfile() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let adds = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\npipeline:\n  mutators:\n  - image: starlark:v0.4\n    configMap:\n      source: |\n        for r in ctx.resource_list[\"items\"]:\n          if r[\"kind\"] == \"Kptfile\":\n            r[\"spec\"] = {\"a\": \"b\"}\n";
+    put(root, &[("p/Kptfile", adds), ("p/web.yaml", SERVICE)]);
+    let answer = offshoot(root, &["pkg", "render", "p"], "");
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    let told = "Warning: Kptfile: a function added the field `spec`, which no Kptfile has";
+    assert_eq!(answer.err.matches(told).count(), 1, "{}", answer.err);
+    put(root, &[("q/Kptfile", KPTFILE), ("q/web.yaml", SERVICE)]);
+    let answer = offshoot(root, &["pkg", "render", "q"], "");
+    assert!(!answer.err.contains("Warning"), "{}", answer.err);
+}
+
 #[test]
 fn render_elsewhere_leaves_the_package_alone() {
     let root = tempfile::tempdir().unwrap();

@@ -26,6 +26,7 @@ mod kept;
 mod kill;
 mod local;
 mod plan;
+mod plan_applied;
 mod plan_rights;
 mod porch;
 mod porchctl;

@@ -174,6 +174,64 @@ pub(super) fn resources(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec
         .collect()
 }
 
+/// The fields of a file's resources with what they hold, but for what names each resource.
+pub fn leaves(
+    path: &PackagePath,
+    file: &File,
+    inputs: &Inputs,
+) -> Vec<(Template, FieldPath, Held)> {
+    let parsed = file
+        .as_text()
+        .filter(|_| is_yaml(path))
+        .and_then(|text| Stream::parse(text, &Limits::default()).ok());
+    let Some(stream) = parsed else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for document in stream.documents().filter(|d| !d.is_empty()) {
+        let Ok(value) = document.to_value(Reader::V3) else {
+            continue;
+        };
+        let resource = Template::of(&resource_name(&document.root()), inputs);
+        let mut found = Vec::new();
+        leaf(&FieldPath::default(), &value, &mut found);
+        for (path, value) in found {
+            if !names(&path)
+                && let Some(held) = Held::of(value, inputs)
+            {
+                all.push((resource.clone(), path, held));
+            }
+        }
+    }
+    all
+}
+
+/// Whether a field is part of a resource's name.
+fn names(path: &FieldPath) -> bool {
+    let named = ["apiVersion", "kind", "metadata.name", "metadata.namespace"];
+    named.contains(&path.to_string().as_str())
+}
+
+fn leaf<'v>(path: &FieldPath, value: &'v Value, found: &mut Vec<(FieldPath, &'v Value)>) {
+    match value {
+        Value::Map(entries) if !entries.is_empty() => {
+            for (key, value) in entries {
+                leaf(&path.field(key), value, found);
+            }
+        }
+        Value::Seq(items) => match elements(items) {
+            Some((key, named)) => {
+                for (name, value) in named {
+                    let step = PathStep::Element(vec![(key.to_owned(), name.to_owned())]);
+                    leaf(&path.join(step), value, found);
+                }
+            }
+            None => found.push((path.clone(), value)),
+        },
+        _ => found.push((path.clone(), value)),
+    }
+}
+
 /// The fields that change between two texts; `None` where that cannot be told.
 pub(super) fn of(
     path: &PackagePath,

@@ -9,6 +9,7 @@ mod encode;
 mod fields;
 mod hunks;
 mod inputs;
+mod secrets;
 #[cfg(test)]
 mod tests;
 
@@ -19,9 +20,10 @@ use model::{File, FileMode, Files, PackageName, PackagePath, RepositoryName, Tre
 
 pub use apply::apply;
 pub use encode::ClassId;
-pub use fields::{FieldChange, Held, holds_secret};
+pub use fields::{FieldChange, Held, holds_secret, leaves};
 pub use hunks::Hunk;
 pub use inputs::{Inputs, Part, Template, inputs_of};
+pub use secrets::{HashKey, text_holds_secret};
 
 use crate::kptfile::{self, Edit, Kptfile};
 
@@ -41,9 +43,16 @@ pub struct WantedUpstream {
 pub struct Changes {
     /// What changes in each file, in the order of their paths.
     pub files: Vec<FileChange>,
+    /// What hashes of Secrets in it are made with.
+    pub key: HashKey,
 }
 
 impl Changes {
+    /// The same, with the hashes of its Secrets made with a key.
+    pub fn keyed(self, key: HashKey) -> Self {
+        Self { key, ..self }
+    }
+
     /// The inputs that stand in it.
     pub fn inputs(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
@@ -80,6 +89,8 @@ pub struct FileChange {
     pub mode: Option<(FileMode, FileMode)>,
     /// What becomes of its content.
     pub content: ContentChange,
+    /// Whether it holds a Secret, before or after, so that nothing of its text may be shown.
+    pub secret: bool,
 }
 
 /// What becomes of a file's content.
@@ -163,10 +174,14 @@ pub fn changes(before: &Files, after: &Files, inputs: &Inputs) -> Changes {
                 file: Template::of(path.as_str(), inputs),
                 mode,
                 content,
+                secret: old.into_iter().chain(new).any(secrets::in_file),
             })
         })
         .collect();
-    Changes { files }
+    Changes {
+        files,
+        key: HashKey::default(),
+    }
 }
 
 type Modes = Option<(FileMode, FileMode)>;

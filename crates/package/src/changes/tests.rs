@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{File, FileMode, Files, PackageName, PackagePath, RepositoryName, TreeId};
+use model::{File, FileMode, Files, Namespace, PackageName, PackagePath, RepositoryName, TreeId};
 use proptest::prelude::*;
 
-use super::{ClassId, Inputs, Template, WantedUpstream, apply, changes};
+use super::{ClassId, Inputs, Template, WantedUpstream, apply, changes, inputs_of};
 
 fn wanted() -> WantedUpstream {
     WantedUpstream {
@@ -140,6 +140,54 @@ fn bytes(files: &Files) -> Vec<(String, FileMode, Vec<u8>)> {
     let all = files.iter();
     all.map(|(p, f)| (p.to_string(), f.mode(), f.bytes().to_vec()))
         .collect()
+}
+
+/// An input that the published package states otherwise stays literal, wherever it stands.
+#[test]
+fn an_input_that_changed_stays_literal() {
+    let of = |region: &str| {
+        files(&[
+            (
+                "package-context.yaml",
+                &format!(
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  region: {region}\n  stays: as-it-was\n"
+                ),
+            ),
+            (
+                "map.yaml",
+                &format!(
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: map\ndata:\n  one: {region}/as-it-was\n"
+                ),
+            ),
+        ])
+    };
+    let place = (
+        PackageName::parse("shop-web").unwrap(),
+        RepositoryName::parse("edge").unwrap(),
+        Namespace::parse("default").unwrap(),
+    );
+    let place = (&place.0, &place.1, &place.2);
+    let (west, moved) = (of("eu-west"), of("us-west"));
+    let value = |inputs: &Inputs, name: &str| inputs.value(name).map(str::to_owned);
+    // It says the same, or there is no package yet: its name stands for it.
+    for before in [None, Some(&west)] {
+        let inputs = inputs_of(place, before, &west);
+        assert_eq!(value(&inputs, "context.region").as_deref(), Some("eu-west"));
+    }
+    let inputs = inputs_of(place, Some(&west), &moved);
+    assert_eq!(value(&inputs, "context.region"), None);
+    assert_eq!(
+        value(&inputs, "context.stays").as_deref(),
+        Some("as-it-was")
+    );
+    // What the published package does not state at all is no input either.
+    let none = files(&[("map.yaml", "a: 1\n")]);
+    let inputs = inputs_of(place, Some(&none), &west);
+    assert_eq!(value(&inputs, "context.stays"), None);
+    // Two that go elsewhere are of two classes.
+    let other = of("ap-east");
+    let id = |after: &Files| class(&west, after, &inputs_of(place, Some(&west), after));
+    assert_ne!(id(&moved), id(&other));
 }
 
 #[test]

@@ -312,7 +312,9 @@ async fn compare(board: &Board, job: &Job) -> Result<(String, Inputs, Class), Fa
     let inputs = changes::inputs_of((&place.0, &place.1, &place.2), before.as_ref(), &after);
     let before = changes::aside(&before.unwrap_or_default());
     let after = changes::aside(&after);
-    let found = changes::changes(&before, &after, &inputs);
+    // A page of this process: its ids need not outlive it, and tell nothing of what a Secret holds.
+    let key = planning::of_this_process().clone();
+    let found = changes::changes(&before, &after, &inputs).keyed(key);
     let id = found.id(&from).to_string();
     let class = Class {
         first: job.name.clone(),

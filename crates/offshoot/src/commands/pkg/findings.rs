@@ -6,6 +6,7 @@ use model::{Conflict, ConflictValue, Decision};
 use package::merge::Difference;
 use serde_json::{Value, json};
 
+use crate::planning;
 use crate::visible::visible;
 
 /// Values longer than this are cut in lines for people.
@@ -72,6 +73,13 @@ pub(in crate::commands) fn differences(all: &[Difference]) -> String {
             _ = writeln!(out, "  ~ {path}: only the form differs");
             continue;
         }
+        if matches!(
+            (&difference.before, &difference.after),
+            (ConflictValue::Hash(_), ConflictValue::Hash(_))
+        ) {
+            _ = writeln!(out, "  ~ {path}: changed, not shown");
+            continue;
+        }
         if difference.before != ConflictValue::Absent {
             _ = writeln!(out, "  - {path}: {}", shown(&difference.before));
         }
@@ -113,7 +121,7 @@ fn shown(value: &ConflictValue) -> String {
     let text = match value {
         ConflictValue::Absent => return "(absent)".to_owned(),
         ConflictValue::Json(text) => text.replace('\n', "\\n"),
-        ConflictValue::Hash(hash) => return format!("(hidden, {hash})"),
+        ConflictValue::Hash(_) => return "(hidden)".to_owned(),
     };
     match text.char_indices().nth(WIDTH) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
@@ -128,6 +136,45 @@ fn value(value: &ConflictValue) -> Value {
             let parsed: Value = serde_json::from_str(text).unwrap_or_else(|_| text.clone().into());
             json!({ "value": parsed })
         }
-        ConflictValue::Hash(hash) => json!({ "hash": hash }),
+        ConflictValue::Hash(hash) => json!({ "hash": planning::of_this_process().hash(hash) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{File, Files, PackagePath};
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    fn secret(value: &str) -> Files {
+        let text = format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\nstringData: {{p: {value}}}\n"
+        );
+        let path = PackagePath::parse("secret.yaml").unwrap();
+        [(path, File::text(text))].into_iter().collect()
+    }
+
+    /// Whoever tries values finds none by what is put out, on a page or as JSON; equal ones are still told as equal.
+    #[test]
+    fn no_secret_is_told_by_its_hash() {
+        let of = |from: &str, to: &str| package::merge::diff(&secret(from), &secret(to));
+        let changed = of("hunter1", "hunter2");
+        let text = differences(&changed);
+        assert!(
+            text.contains("~ stringData.p: changed, not shown"),
+            "{text}"
+        );
+        let json = differences_json(&changed);
+        assert_eq!(json, differences_json(&of("hunter1", "hunter2")));
+        assert_ne!(json, differences_json(&of("hunter1", "hunter3")));
+        let gone = differences(&package::merge::diff(&secret("hunter1"), &Files::new()));
+        for value in ["hunter1", "hunter2", "\"hunter1\"", "\"hunter2\""] {
+            let hash = Sha256::digest(value);
+            let hash: String = hash.iter().take(4).map(|b| format!("{b:02x}")).collect();
+            for told in [&text, &json, &gone] {
+                assert!(!told.contains(&hash) && !told.contains("sha256:"), "{told}");
+            }
+        }
     }
 }

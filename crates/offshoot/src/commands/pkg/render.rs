@@ -25,12 +25,17 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, Failure> {
         strict: args.strict,
         ..Options::default()
     };
-    say_plain(&warnings(&files));
+    let known = warnings(&files);
+    say_plain(&known);
     let runner = runtimes::of(&args.runtimes)?;
     let limits = args.runtimes.limits();
     let rendered =
         wait(async { Ok(engine::render_alone(&runner, &limits, files.clone(), options).await) })?;
     say_plain(&told(&rendered.status));
+    // What the files held before was told before.
+    for warning in rendered.warnings.iter().filter(|w| !known.contains(*w)) {
+        say_plain(&format!("Warning: {warning}\n"));
+    }
     match &args.output {
         Some(output) if rendered.status.succeeded() => {
             folder::write(output, &Files::new(), &rendered.files)?;

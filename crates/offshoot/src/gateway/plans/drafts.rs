@@ -6,7 +6,8 @@ use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use apiserver::{Failure, Reason, Server, Whose};
 use serde_json::{Value, json};
 
-use super::objects::{onto, options};
+use super::applied::{Before, onto};
+use super::objects::options;
 use crate::exit;
 
 /// What only the server that keeps an object says of it.
@@ -59,7 +60,7 @@ impl Drafts {
         &self,
         target: &Target,
         stored: Option<Value>,
-        manifest: &Value,
+        (manifest, before): (&Value, &Before),
         whose: Whose,
     ) -> Result<Value, Failure> {
         self.namespace(&target.namespace).await?;
@@ -69,7 +70,7 @@ impl Drafts {
             _ => old,
         });
         let mut asked = match &old {
-            Some(old) => onto(old, manifest),
+            Some(old) => onto(old, manifest, before),
             None => manifest.clone(),
         };
         if let Some(metadata) = asked.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -144,7 +145,12 @@ mod tests {
         old["metadata"]["generation"] = 4.into();
         old["status"] = json!({"conditions": []});
         let other = variant("other");
-        let would = drafts.would_be(&target, Some(old), &other, whose.clone());
+        let would = drafts.would_be(
+            &target,
+            Some(old),
+            (&other, &Before::Nothing),
+            whose.clone(),
+        );
         let would = would.await.unwrap();
         assert_eq!(would["metadata"]["uid"], "of-the-cluster");
         assert_eq!(would["metadata"]["resourceVersion"], "77");
@@ -153,11 +159,13 @@ mod tests {
         assert_eq!(would["status"], json!({"conditions": []}));
         let mut wrong = variant("edge");
         wrong["spec"]["downstraem"] = json!({});
-        let refused = drafts.would_be(&target, None, &wrong, whose.clone()).await;
+        let before = &Before::Nothing;
+        let refused = drafts.would_be(&target, None, (&wrong, before), whose.clone());
+        let refused = refused.await;
         let text = refused.unwrap_err().message;
         assert!(text.contains("unknown field \"spec.downstraem\""), "{text}");
         let made = drafts
-            .would_be(&target, None, &variant("edge"), whose)
+            .would_be(&target, None, (&variant("edge"), before), whose)
             .await;
         assert!(made.is_ok(), "nothing was kept of what was planned before");
     }

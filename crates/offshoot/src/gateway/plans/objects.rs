@@ -1,14 +1,16 @@
 //! Manifests as the server would store them if the caller wrote them now.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use apiserver::gateway::{Call, Refusal, RefusalClass};
 use apiserver::logic::update::Means;
 use apiserver::logic::{FieldValidation, WriteOptions};
 use apiserver::verbs::Target;
 use apiserver::verbs::handle::ResourceName;
-use apiserver::{Failure, Whose};
+use apiserver::{Failure, Resource, Whose};
 use engine::Suppositions;
+use engine::planned::Target as Planned;
 use engine::ports::{Gvk, OurKind};
 use model::{ObjectKey, Problem};
 use serde_json::Value;
@@ -16,6 +18,7 @@ use serde_json::Value;
 use super::super::PackageGateway;
 use super::super::refusal::invalid;
 use super::super::rights::may_at;
+use super::applied::{Before, missing, onto};
 use crate::ports::{Overlay, read_repository, read_set, read_variant};
 
 /// The kinds of ours.
@@ -28,7 +31,39 @@ pub(super) struct Objects<'a> {
     suppositions: Suppositions,
     overlay: Overlay,
     unknown: Vec<(String, String)>,
+    doubts: Vec<Doubt>,
     seen: BTreeSet<(String, String, String)>,
+}
+
+/// Why what a manifest comes to may be otherwise.
+pub(super) struct Doubt {
+    /// Which object of ours it is about; `None` for one of another kind, which any target may depend on.
+    pub(super) of: Option<(OurKind, ObjectKey)>,
+    /// The object, in words.
+    pub(super) what: String,
+    /// Why.
+    pub(super) why: String,
+}
+
+impl Doubt {
+    /// Whether it is about this target.
+    pub(super) fn concerns(&self, target: &Planned) -> bool {
+        match &self.of {
+            Some((OurKind::Variant, key)) => target.variant == *key,
+            Some((OurKind::Set, key)) => target.set.as_ref() == Some(key),
+            _ => true,
+        }
+    }
+}
+
+/// What is supposed, and what of it is not certain.
+pub(super) struct Taken {
+    pub(super) suppositions: Suppositions,
+    /// What the cluster would hold then.
+    pub(super) overlay: Overlay,
+    /// What is not planned.
+    pub(super) unknown: Vec<(String, String)>,
+    pub(super) doubts: Vec<Doubt>,
 }
 
 impl<'a> Objects<'a> {
@@ -39,13 +74,19 @@ impl<'a> Objects<'a> {
             suppositions: Suppositions::default(),
             overlay: Overlay::of(call.user.clone()),
             unknown: Vec::new(),
+            doubts: Vec::new(),
             seen: BTreeSet::new(),
         }
     }
 
-    /// What is supposed, what the cluster would hold then, and what is not planned.
-    pub(super) fn supposed(self) -> (Suppositions, Overlay, Vec<(String, String)>) {
-        (self.suppositions, self.overlay, self.unknown)
+    /// All of it.
+    pub(super) fn supposed(self) -> Taken {
+        Taken {
+            suppositions: self.suppositions,
+            overlay: self.overlay,
+            unknown: self.unknown,
+            doubts: self.doubts,
+        }
     }
 
     /// A manifest that the caller would write.
@@ -69,35 +110,73 @@ impl<'a> Objects<'a> {
         let stored = self.stored(&target, field).await?;
         let verb = if stored.is_some() { "update" } else { "create" };
         self.may(&target, verb).await?;
-        let written = match &self.gateway.drafts {
-            Some(drafts) => {
-                drafts
-                    .would_be(&target, stored, manifest, self.whose())
-                    .await
-            }
-            None => self.would_be(&target, stored.is_some(), manifest).await,
+        let before = match &stored {
+            Some(stored) => Before::of(stored, &self.call.options.field_manager),
+            None => Before::Nothing,
         };
+        let written = self.would_be(&target, &stored, manifest, &before).await;
         let written = written.map_err(|failure| refused(&failure, field))?;
+        if stored.is_some() && before == Before::Nothing {
+            self.doubt(&target, &stored, manifest, &written).await;
+        }
         self.take(&target, written);
         Ok(())
     }
 
-    /// What the server would store, by its own rules.
+    /// Where nobody recorded what was applied before, what the manifest lacks stays, as it does for `kubectl apply`; who
+    /// expects it to go is told. What is there by default alone is no difference.
+    async fn doubt(
+        &mut self,
+        target: &Target,
+        stored: &Option<Value>,
+        manifest: &Value,
+        written: &Value,
+    ) {
+        let all = &Before::Everything;
+        let alone = self.would_be(target, stored, manifest, all).await;
+        // One that does not stand by itself lacks something.
+        let alone = alone.as_ref().unwrap_or(manifest);
+        let missing = missing(written, alone);
+        if missing.is_empty() {
+            return;
+        }
+        let (kind, name) = (&target.resource.kind, &target.name);
+        let what = format!("what {kind} {name} says no more");
+        let why = format!(
+            "nothing tells what was applied to {kind} {name} before; planned as if what its manifest lacks stayed: {}",
+            missing.join(", ")
+        );
+        self.doubts.push(Doubt {
+            of: our_kind(target).zip(api_key(target)),
+            what,
+            why,
+        });
+    }
+
+    /// What would be stored, by the server's own rules.
     async fn would_be(
         &self,
         target: &Target,
-        is_there: bool,
+        stored: &Option<Value>,
         manifest: &Value,
+        before: &Before,
     ) -> Result<Value, Failure> {
-        let (whose, options) = (self.whose(), options(&self.call.options.field_manager));
+        let whose = self.whose();
+        if let Some(drafts) = &self.gateway.drafts {
+            let stored = stored.clone();
+            return drafts
+                .would_be(target, stored, (manifest, before), whose)
+                .await;
+        }
+        let options = options(&self.call.options.field_manager);
         let core = self.gateway.handle.core();
-        let written = match is_there {
-            false => {
+        let written = match stored {
+            None => {
                 core.create(target, &whose, manifest.clone(), &options)
                     .await
             }
-            true => {
-                let compute = |old: &Value| Ok((onto(old, manifest), Means::Put));
+            Some(_) => {
+                let compute = |old: &Value| Ok((onto(old, manifest, before), Means::Put));
                 let verb = apiserver::gateway::Verb::Update;
                 core.modify(target, &whose, verb, &compute, &options).await
             }
@@ -167,26 +246,21 @@ impl<'a> Objects<'a> {
         Some(found.at(namespace, name))
     }
 
-    /// The same where only the kind is known, or one of its short names.
+    /// The same by what people type: a kind, its plural, singular or a short name, in any case, with its group after a dot
+    /// where several have that name. As with kubectl, Offshoot's own come first, then Kubernetes' first group.
     fn find(&self, version: &str, kind: &str, name: &str) -> Option<Target> {
         if !version.is_empty() {
             return self.target(&Gvk::of(version, kind), name);
         }
-        let known = [
-            ("PackageVariant", "packagevariant", "pvar"),
-            ("PackageVariantSet", "packagevariantset", "pvset"),
-            ("Repository", "repository", "repo"),
-        ];
-        let lower = kind.to_lowercase();
-        let ours = known
-            .iter()
-            .find(|(_, long, short)| lower == *long || lower == *short);
-        let (group, kind) = match ours {
-            Some((kind, ..)) => (CONFIG, *kind),
-            None => ("", kind),
-        };
+        let typed = kind.to_lowercase();
         let catalog = self.gateway.drafting().core().registry.catalog();
-        let resource = catalog.by_kind(group, kind)?;
+        let called = catalog.iter().filter(|r| is_called(r, &typed));
+        let rank = |r: &&Arc<Resource>| match r.group.as_str() {
+            CONFIG => 0,
+            "" => 1,
+            _ => 2,
+        };
+        let resource = called.min_by_key(|r| (rank(r), r.group.clone()))?;
         let namespace = if resource.namespaced {
             self.call.namespace.as_str()
         } else {
@@ -282,6 +356,15 @@ impl<'a> Objects<'a> {
     }
 }
 
+/// Whether people call a resource so; in lower case.
+fn is_called(resource: &Resource, typed: &str) -> bool {
+    let names = [&resource.kind, &resource.plural, &resource.singular];
+    let mut names = names.into_iter().chain(&resource.short_names);
+    let (bare, group) = typed.split_once('.').unwrap_or((typed, ""));
+    let grouped = group.is_empty() || resource.group == group;
+    grouped && names.any(|known| known.to_lowercase() == bare)
+}
+
 fn our_kind(target: &Target) -> Option<OurKind> {
     if target.resource.group != CONFIG {
         return None;
@@ -310,27 +393,6 @@ fn at<'v>(value: &'v Value, pointer: &str) -> &'v str {
         .pointer(pointer)
         .and_then(Value::as_str)
         .unwrap_or_default()
-}
-
-/// What an object becomes by a manifest: whatever the manifest says outside of metadata, as a whole, and its labels and
-/// annotations beside those that are there.
-pub(super) fn onto(old: &Value, manifest: &Value) -> Value {
-    let mut new = old.clone();
-    let Some(object) = new.as_object_mut() else {
-        return manifest.clone();
-    };
-    for (key, value) in manifest.as_object().into_iter().flatten() {
-        if !matches!(key.as_str(), "metadata" | "status") {
-            object.insert(key.clone(), value.clone());
-        }
-    }
-    for field in ["labels", "annotations"] {
-        let said = manifest.pointer(&format!("/metadata/{field}"));
-        for (key, value) in said.and_then(Value::as_object).into_iter().flatten() {
-            new["metadata"][field][key.as_str()] = value.clone();
-        }
-    }
-    new
 }
 
 /// How something is written of which nothing may be written.

@@ -77,6 +77,12 @@ async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
         for (key, value) in parts {
             manifest[key] = value;
         }
+        // What a manifest lacks would be taken off.
+        for key in ["labels", "annotations"] {
+            if let Some(said) = object.pointer(&format!("/metadata/{key}")) {
+                manifest["metadata"][key] = said.clone();
+            }
+        }
         objects.push(manifest);
         let patch = json!({ "spec": { "upstream": { "revision": revision } } }).to_string();
         does = format!(
