@@ -465,7 +465,6 @@ impl Cluster for Ports {
         if let Some(Ok(variant)) = found.map(|v| v.parsed) {
             let at = &variant.spec.downstream;
             let place = format!("{}/{}", at.repo, at.package);
-            self.ledger.open().deletes(&place);
             self.leaves(&place);
         }
         let write = Cluster::delete_variant(&*self.twin, key, uid);
