@@ -258,6 +258,78 @@ async fn a_kept_plan_does_not_approve_what_came_later() {
     assert_eq!(drafts(&server).await, holds);
 }
 
+/// What was planned is what is approved, class by class; what a plan says goes is what `rpkg del` takes away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_plan_approves_what_it_foretold_class_by_class() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let (server, by_ref) = published(root).await;
+    assert_eq!(
+        plan(root, &["--upstream", &by_ref, "--out", "kept.json"]).0,
+        2
+    );
+    let kept = std::fs::read_to_string(root.join("kept.json")).unwrap();
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    let head = by_ref.rsplit('=').next().unwrap();
+    let blueprints = root.join("blueprints.git");
+    git(&blueprints, &["tag", "web/v2", head]);
+    wait_for("all drafts", async || drafts(&server).await.len() == 4).await;
+    assert_eq!(drafts(&server).await, trees(&kept), "as it was planned");
+    let ask = |arguments: &[&str]| typed(root, "data/kubeconfig", arguments);
+    let classes = kept["classes"].as_array().unwrap();
+    assert_eq!(classes.len(), 2, "the edited one is a class of its own");
+    let of = |class: &Value, verb: &str| {
+        let id = class["id"].as_str().unwrap();
+        ask(&[
+            "rpkg",
+            verb,
+            "--plan",
+            "kept.json",
+            "--class",
+            id.get(..8).unwrap(),
+        ])
+    };
+    let without = classes.iter().find(|c| c["count"] == 3).expect("three");
+    for verb in ["propose", "approve"] {
+        let (code, out, err) = of(without, verb);
+        assert_eq!((code, out.lines().count()), (0, 3), "{out}{err}");
+    }
+    let left = drafts(&server).await;
+    assert_eq!(left.keys().collect::<Vec<_>>(), ["web-deploy-web-01"]);
+    // What is approved already is so, and the rest of the plan is a conflict that nobody decided.
+    let (code, _, err) = ask(&["rpkg", "propose", "--plan", "kept.json"]);
+    assert!(
+        code == 1 && err.contains("deploy.web-01.packagevariant-2"),
+        "{err}"
+    );
+    assert_eq!(drafts(&server).await, left);
+    // All of it goes again.
+    let (code, out, err) = plan(root, &["--delete", "pvset/web", "--out", "gone.json"]);
+    assert_eq!(code, 2, "{out}{err}");
+    let gone = format!("{SETS}/web");
+    server.client.delete(&gone).await.unwrap();
+    let gone: Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("gone.json")).unwrap()).unwrap();
+    assert_eq!(gone["leaving"].as_array().unwrap().len(), 4);
+    let published = async || {
+        let all = server.get(REVISIONS).await;
+        let items = all["items"].as_array().unwrap().iter();
+        let of_web = items.filter(|r| r["spec"]["repository"] == "deploy");
+        let states = of_web.map(|r| r["spec"]["lifecycle"].as_str().unwrap().to_owned());
+        states.collect::<Vec<_>>()
+    };
+    wait_for("the deletions are proposed", async || {
+        published().await.iter().any(|l| l == "DeletionProposed")
+    })
+    .await;
+    let (code, out, err) = ask(&["rpkg", "del", "--plan", "gone.json"]);
+    assert_eq!(code, 0, "{out}{err}");
+    wait_for("they are gone", async || {
+        !published().await.iter().any(|l| l == "DeletionProposed")
+    })
+    .await;
+}
+
 /// What others wrote into the directory leads nowhere else, and holds nobody up (X9).
 #[test]
 fn a_directory_that_leads_elsewhere_is_refused() {

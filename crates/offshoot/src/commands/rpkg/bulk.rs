@@ -224,6 +224,12 @@ fn tell(asked: Asked<'_>, all: &[Told], dry_run: bool) -> usize {
         for line in grouped(failed.iter().copied()) {
             say(&format!("failed: {line}"));
         }
+        // The reason of each has its own way out; where they are told as one, so is that.
+        if let Some((name, _)) = failed.iter().find(|(_, o)| is_changed(o)) {
+            say(&format!(
+                "hint: `offshoot rpkg diff {name}` tells what it holds now; plan anew, or ask again for what you then have seen"
+            ));
+        }
     }
     if all.len() > 1 {
         let dry = if dry_run { " (dry run)" } else { "" };
@@ -250,13 +256,21 @@ pub(crate) fn summary(asked: Asked<'_>, all: &[Told]) -> String {
     parts.join(", ")
 }
 
+/// Whether a revision holds another tree than the one that was seen: each has trees of its own, and the reason is one.
+fn is_changed(outcome: &BulkOutcome) -> bool {
+    outcome.message.contains(", which was seen")
+}
+
 /// One line for each reason, with the names of the first.
 fn grouped<'a>(told: impl Iterator<Item = &'a Told>) -> Vec<String> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (name, outcome) in told {
         let message = outcome.message.replace(name.as_str(), "it");
         // What follows names what this revision alone has.
-        let reason = message.split("; ").next().unwrap_or_default().to_owned();
+        let reason = match is_changed(outcome) {
+            true => "it changed since it was seen".to_owned(),
+            false => message.split("; ").next().unwrap_or_default().to_owned(),
+        };
         reasons.entry(reason).or_default().push(name);
     }
     let line = |(reason, names): (String, Vec<&str>)| {
@@ -319,11 +333,16 @@ mod tests {
             let why = format!("cannot reject {name} with lifecycle 'Draft'");
             all.push(told(&name, BulkResult::Skipped, &why));
         }
-        all.push(told("c", BulkResult::Refused, "changed"));
+        for (name, tree) in [("c", "aa"), ("d", "bb")] {
+            let why = format!("'{name}' holds tree {tree}, not cc, which was seen");
+            all.push(told(name, BulkResult::Refused, &why));
+        }
         assert_eq!(
             summary(Asked::Verb(Verb::Reject), &all),
-            "1 rejected, 12 skipped, 1 refused"
+            "1 rejected, 12 skipped, 2 refused"
         );
+        let refused = all.iter().filter(|(_, o)| o.result == BulkResult::Refused);
+        assert_eq!(grouped(refused), ["2 (it changed since it was seen): c, d"]);
         let skipped = all.iter().filter(|(_, o)| o.result == BulkResult::Skipped);
         assert_eq!(
             grouped(skipped),
