@@ -242,6 +242,8 @@ impl Engine {
         }
         plan.targets.sort_by(|a, b| a.variant.cmp(&b.variant));
         plan.leaving.sort_by(|a, b| a.variant.cmp(&b.variant));
+        // Targets come as they are done.
+        plan.unknown.sort();
         Ok(plan)
     }
 }

@@ -162,7 +162,7 @@ pub(super) fn upstreams(document: &Value, set: Option<&str>) -> String {
     }
     let all: Vec<String> = all.into_iter().collect();
     match all.is_empty() {
-        true => "nothing to follow".to_owned(),
+        true => "no upstream moves".to_owned(),
         false => all.join(", "),
     }
 }

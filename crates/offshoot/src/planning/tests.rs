@@ -234,7 +234,13 @@ fn a_secret_shows_nothing_wherever_it_stands() {
     let broken = "apiVersion: v1\nkind: Secret\nmetadata: {name: a\nstringData: {p: hunter1}\n";
     let json =
         "{\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"},\"stringData\":{\"p\":\"hunter1\"}}\n";
+    let within = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  secret.yaml: |\n    apiVersion: v1\n    kind: Secret\n    metadata: {name: a}\n    stringData: {p: hunter1}\n";
+    let patch = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\npatches:\n- patch: |-\n    kind: Secret\n    metadata: {name: a}\n    stringData: {p: hunter1}\n";
+    let made = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nsecretGenerator:\n- name: a\n  literals: [p=hunter1]\n";
     for (path, text) in [
+        ("i.yaml", within),
+        ("k.yaml", patch),
+        ("l.yaml", made),
         ("a.yaml", list),
         ("b.yaml", short),
         ("c.yaml", work),
@@ -263,6 +269,15 @@ fn a_secret_shows_nothing_wherever_it_stands() {
             }
         }
     }
+}
+
+/// A sentence about Secrets is none, and is shown.
+#[test]
+fn what_only_speaks_of_secrets_is_shown() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  note: 'any kind of Secret {of ours}: one'\n  more: |\n    This kind is no Secret.\n    See there.\n";
+    let plan = of_one("a.yaml", text, &text.replace("one", "another"));
+    let page = table(&document(&plan, None), false);
+    assert!(page.contains("another"), "{page}");
 }
 
 /// A plan with one target whose package has one file; an empty text is no file.

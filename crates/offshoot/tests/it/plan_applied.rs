@@ -169,3 +169,25 @@ async fn what_is_deleted_is_found_by_every_name_of_its_kind() {
     let (code, _, err) = plan(root, &["--delete", "nonsense/edge-8"]);
     assert!(code == 1 && err.contains("is not served here"), "{err}");
 }
+
+/// What a plan takes and cannot plan is listed, so that "nothing would change" is not what is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_with_a_namespace_and_what_revisions_are_made_is_listed_as_unknown() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = started(root).await;
+    until_there(&server, &format!("{REVISIONS}/blueprints.web.v1")).await;
+    let mut revision = server.get(&format!("{REVISIONS}/blueprints.web.v1")).await;
+    revision["spec"]["lifecycle"] = "DeletionProposed".into();
+    std::fs::write(root.join("revision.json"), revision.to_string()).unwrap();
+    for (arguments, told) in [
+        (["--delete", "ns/default"], "Namespace default"),
+        (["-f", "revision.json"], "PackageRevision blueprints.web.v1"),
+    ] {
+        let (_, page, err) = plan(root, &arguments);
+        assert!(
+            page.contains(told) && page.contains("is not planned"),
+            "{page}{err}"
+        );
+    }
+}

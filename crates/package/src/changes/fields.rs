@@ -269,7 +269,8 @@ pub(super) fn of(
     Some(changes)
 }
 
-/// Whether a value is a Secret or holds one: lists do, and so do resources that carry manifests of others.
+/// Whether a value is a Secret or holds one: lists do, and so do resources that carry manifests of others, also as text, and
+/// kustomizations that make one.
 pub fn holds_secret(value: &Value) -> bool {
     let kind = value.get("kind").and_then(Value::as_str);
     let holds = |key: &&str| value.get(key).is_some();
@@ -277,11 +278,30 @@ pub fn holds_secret(value: &Value) -> bool {
     let secret = kind == Some("Secret") && ["data", "stringData", "metadata"].iter().any(holds);
     secret
         || kind == Some("SecretList")
+        || value.get("secretGenerator").is_some()
         || match value {
+            Value::Str(text) => text_within_holds_secret(text),
             Value::Seq(items) => items.iter().any(holds_secret),
             Value::Map(entries) => entries.iter().any(|(_, value)| holds_secret(value)),
             _ => false,
         }
+}
+
+/// Whether a text within a document is a manifest that holds a Secret. A sentence that has the word is none.
+fn text_within_holds_secret(text: &str) -> bool {
+    if !(text.contains("Secret") && text.contains("kind")) {
+        return false;
+    }
+    // What cannot be read is hidden; a text that is one text, whatever it says, is no manifest.
+    let Ok(stream) = Stream::parse(text, &Limits::default()) else {
+        return text.contains('\n');
+    };
+    let mut values = stream.documents().map(|d| d.to_value(Reader::V3));
+    values.any(|value| match value {
+        Ok(value @ (Value::Map(_) | Value::Seq(_))) => holds_secret(&value),
+        Ok(_) => false,
+        Err(_) => text.contains('\n'),
+    })
 }
 
 /// Documents by the names of their resources; `None` where two have one name.

@@ -344,6 +344,18 @@ impl<'a> Objects<'a> {
 
     fn other(&mut self, target: &Target, object: Option<Value>) {
         let resource = &target.resource;
+        let not_planned = match (resource.group.as_str(), resource.plural.as_str()) {
+            (api::PACKAGE_GROUP, _) => Some(
+                "what becomes of package revisions that are written or deleted by hand is not planned",
+            ),
+            ("", "namespaces") => Some("what goes with a namespace is not planned"),
+            _ => None,
+        };
+        if let Some(why) = not_planned {
+            let what = format!("{} {}", resource.kind, target.name);
+            self.unknown.push((what, why.to_owned()));
+            return;
+        }
         let kind = Gvk {
             group: resource.group.clone(),
             version: resource.storage_version.clone(),
