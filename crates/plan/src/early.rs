@@ -7,6 +7,8 @@ pub enum Early {
     Closed,
     /// It is of another upstream commit than the variant is to have.
     Other,
+    /// Its target moved to another package, and it goes once that is done.
+    Left,
 }
 
 impl Early {
@@ -15,6 +17,7 @@ impl Early {
         match self {
             Self::Closed => "its step of the rollout is closed",
             Self::Other => "it is of another version than the rollout wants",
+            Self::Left => "its target moved to another package",
         }
     }
 }

@@ -144,3 +144,56 @@ async fn targets_that_move_amid_a_rollout_begin_at_the_first_step() {
     );
     quiet(&world).await;
 }
+
+/// A step may be done without all of its members: what such a one leaves stays until it has published, too.
+#[tokio::test(start_paused = true)]
+async fn what_is_left_stays_where_a_step_was_done_without_its_target() {
+    let world = published_everywhere(0).await;
+    let stored = world.twin.set(NS, "fan").expect("the set");
+    let mut fan = stored.parsed.expect("a set");
+    let rollout = fan.spec.rollout.as_mut().expect("a rollout");
+    rollout.open.published = 50;
+    world.twin.put_set(fan);
+    moves(&world, "", "new-");
+    world.rest().await;
+    for at in 0..3 {
+        publish_new(&world, at).await;
+    }
+    assert_eq!(status(&world).state, RolloutState::Complete);
+    assert_eq!(there(&world, ""), [2, 3], "both are in one repository");
+    quiet(&world).await;
+    publish_new(&world, 3).await;
+    assert_eq!(there(&world, ""), [0_usize; 0]);
+    quiet(&world).await;
+}
+
+/// The move was a mistake, and the version was none.
+#[tokio::test(start_paused = true)]
+async fn a_move_that_is_taken_back_with_the_version_kept_goes_through_the_steps() {
+    let mut world = published_everywhere(0).await;
+    moves(&world, "", "new-");
+    push(&world, &image("v2"), "v2").await;
+    world.rest().await;
+    assert_eq!(there(&world, "new-"), [0]);
+    let id = status(&world).id;
+    moves(&world, "new-", "");
+    world.rest().await;
+    world.restart().await;
+    assert_ne!(status(&world).id, id);
+    assert_eq!(status(&world).progress(), "canary 1/3, 0 of 1");
+    assert_eq!(reached(&world, 2), [0]);
+    publish(&world, 0, 2).await;
+    assert_eq!(
+        (reached(&world, 2), there(&world, "new-")),
+        (vec![0, 1], vec![0])
+    );
+    publish(&world, 1, 2).await;
+    publish(&world, 2, 2).await;
+    publish(&world, 3, 2).await;
+    assert_eq!(status(&world).state, RolloutState::Complete);
+    assert_eq!(
+        (there(&world, ""), there(&world, "new-")),
+        (ALL.to_vec(), vec![])
+    );
+    quiet(&world).await;
+}

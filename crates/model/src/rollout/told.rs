@@ -1,8 +1,17 @@
 //! What there is to say of a rollout beside its counts, for people.
 
-use super::{MAX_NAMED, RolloutStatus};
+use super::{MAX_NAMED, RolloutState, RolloutStatus, StepStatus};
 
 impl RolloutStatus {
+    /// The way out where the step that is worked on has no member left, so that nobody could say that it went well.
+    pub fn without_members(&self) -> Option<&'static str> {
+        let empty = |(_, s): (usize, &StepStatus)| s.members <= s.deleted + s.unreachable;
+        let halted = self.state == RolloutState::Halted && self.halted.is_none();
+        (halted && self.current().is_some_and(empty)).then_some(
+            "take the step out of spec.rollout.steps, give it members that can be reached, or want another upstream",
+        )
+    }
+
     /// The members that have published what the rollout did not bring, another commit or one ahead of their step: how many,
     /// and the first of them by name; `None` where there are none.
     pub fn diverged(&self) -> Option<String> {

@@ -430,6 +430,7 @@ fn hint(rollout: &RolloutStatus, name: &str) -> Option<String> {
         RolloutState::Paused | RolloutState::Undone => {
             Some(format!("offshoot rollout resume {name} goes on"))
         }
+        RolloutState::Halted => rollout.without_members().map(str::to_owned),
         _ => None,
     }
 }

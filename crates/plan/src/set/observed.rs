@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    CommitId, Downstream, ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, RepositoryName,
-    SetStatus, Standing, Status, Upstream, Variant, VariantSet,
+    CommitId, Downstream, Lifecycle, ObjectKey, ObjectMeta, ObjectName, Pairs, Problem,
+    RepositoryName, SetStatus, Standing, Status, Upstream, Variant, VariantSet,
 };
 
 use super::Compiled;
@@ -184,6 +184,13 @@ pub struct Existing {
     pub rejected: bool,
     /// Whether the branch holds what it is to have, and no tag publishes that: somebody deleted the tag in git.
     pub untagged: bool,
+}
+
+impl Existing {
+    /// Whether its newest revision is open.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.lifecycle, Some(Lifecycle::Draft | Lifecycle::Proposed))
+    }
 }
 
 /// What a variant has published.

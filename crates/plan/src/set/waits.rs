@@ -60,7 +60,7 @@ pub fn early(plan: &Plan, variant: &ObjectName) -> Option<String> {
                 step.unwrap_or_default()
             )
         }
-        Early::Other => Early::Other.why().to_owned(),
+        early @ (Early::Other | Early::Left) => early.why().to_owned(),
     };
     Some(format!("is not to be approved now: {why}\n"))
 }
@@ -98,7 +98,7 @@ fn waiting(ours: &[&Existing], plan: &Plan) -> String {
 
 const KEPT: &str = "with a deletion to approve of what the rollout still has; `offshoot why pvar/NAME` has the way out of each";
 
-const EARLY: [(Early, &str); 2] = [
+const EARLY: [(Early, &str); 3] = [
     (
         Early::Closed,
         "with an open revision whose step of the rollout is closed",
@@ -106,6 +106,10 @@ const EARLY: [(Early, &str); 2] = [
     (
         Early::Other,
         "with an open revision of another version than is wanted; reject the proposals among them, and they are brought to it",
+    ),
+    (
+        Early::Left,
+        "with an open revision of a package that its target left",
     ),
 ];
 

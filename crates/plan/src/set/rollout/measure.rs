@@ -63,6 +63,13 @@ pub(super) fn unmade(step: &mut StepStatus, target: &Target<'_>) -> Option<Unmad
     })
 }
 
+/// Whether a target has published what is wanted, at the wanted commit.
+pub(super) fn is_published(o: &Observed, target: &Target<'_>) -> bool {
+    let commit = o.published.get(target.name).map(|p| p.commit);
+    let says = target.variant.is_some_and(|v| v.published);
+    target.is_written && says && commit.is_some() && commit == target.wanted.upstream.commit
+}
+
 /// Counts the members of a step. Where targets are unknown, those that are missing are not taken for deleted.
 pub(super) fn count<'a>(
     (o, certain): (&Observed, bool),
@@ -95,7 +102,7 @@ pub(super) fn count<'a>(
         let published = o.published.get(target.name);
         let commit = published.map(|p| p.commit);
         let wanted = target.wanted.upstream.commit;
-        if target.is_written && variant.published && commit.is_some() && commit == wanted {
+        if is_published(o, target) {
             step.published += 1;
             let times = &mut found.times;
             times.push(published.and_then(|p| p.at).unwrap_or(o.now).min(o.now));

@@ -59,9 +59,7 @@ impl Target<'_> {
 
     /// Whether its newest revision is open.
     pub(super) fn is_open(&self) -> bool {
-        use model::Lifecycle::{Draft, Proposed};
-        let lifecycle = self.variant.and_then(|v| v.lifecycle);
-        matches!(lifecycle, Some(Draft | Proposed))
+        self.variant.is_some_and(|v| v.is_open())
     }
 
     /// Whether its newest revision is open, and of another upstream commit than this.

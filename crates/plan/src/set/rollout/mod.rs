@@ -375,7 +375,10 @@ pub(super) fn tell(
         ),
         RolloutState::Paused | RolloutState::Undone => report.hint(how, resume),
         RolloutState::Complete => {}
-        _ => report.note(how),
+        _ => match status.without_members() {
+            Some(way_out) => report.hint(how, way_out),
+            None => report.note(how),
+        },
     }
     for told in status.told() {
         report.note(format!("rollout {}: {told}", status.id));

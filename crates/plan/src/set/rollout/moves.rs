@@ -6,13 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{ObjectName, RolloutStatus, UidMark, VariantSet};
+use model::{ObjectName, RepositoryName, RolloutStatus, UidMark, VariantSet};
 
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Observed};
 use super::members::Target;
-use super::{Fate, Steered, restore};
+use super::{Fate, Steered, measure, named_few, restore};
 use crate::digest::wanted;
+use crate::early::Early;
 
 /// The variants of a set, by name.
 type Ours<'a> = BTreeMap<&'a ObjectName, &'a Arc<Existing>>;
@@ -42,7 +43,8 @@ impl Moves {
             };
             let places = wanted::places(&set.spec.targets);
             let said = !before.places.is_empty() && before.places != places;
-            said && leaves && targets.iter().any(is_new)
+            // Back where they came from they are none that are new, and the rollout knows them no more for that.
+            said && leaves && (before.moves || targets.iter().any(is_new))
         });
         Self { leaves, begins }
     }
@@ -72,18 +74,44 @@ pub(super) fn settle(
 }
 
 impl Steered {
-    /// Keeps what the targets leave until every step is done, at the upstream that the set wrote to it last. A plan that only
-    /// tells what would be tells what goes then, too.
+    /// Keeps what the targets leave until every step is done and they have published in their other package, which a step may be
+    /// done without; at the upstream that the set wrote to it last. A plan that only tells what would be tells what goes
+    /// then, too.
     pub(super) fn keep(&mut self, o: &Observed, ours: &Ours<'_>, targets: &[Target<'_>]) {
-        if self.status.moved().is_none() || o.whole_rollout {
+        if !self.status.moves || o.whole_rollout {
             return;
         }
+        let over = self.status.is_over();
+        let missing = |t: &&Target<'_>| !measure::is_published(o, t);
+        let missing: BTreeSet<&RepositoryName> = targets
+            .iter()
+            .filter(missing)
+            .map(|t| &t.wanted.downstream.repo)
+            .collect();
+        let places: BTreeSet<&RepositoryName> =
+            targets.iter().map(|t| &t.wanted.downstream.repo).collect();
+        let mut waiting = Vec::new();
         let wanted: BTreeSet<&ObjectName> = targets.iter().map(|t| t.name).collect();
         for (name, existing) in ours {
             if wanted.contains(name) || existing.meta.is_deleting() {
                 continue;
             }
+            let repo = existing.variant.as_ref().map(|v| &v.spec.downstream.repo);
+            // Whose repository has no target now may have moved to any.
+            let goes = match repo.filter(|repo| places.contains(repo)) {
+                Some(repo) => !missing.contains(repo),
+                None => missing.is_empty(),
+            };
+            if over && goes {
+                continue;
+            }
+            if over {
+                waiting.push(*name);
+            }
             self.left.insert((*name).clone());
+            if existing.is_open() {
+                self.early.insert((*name).clone(), Early::Left);
+            }
             let member = self.status.members.get(&uid_mark(name.as_str()));
             let (Some(member), Some(is)) = (member, &existing.variant) else {
                 continue;
@@ -93,6 +121,12 @@ impl Steered {
                 let fate = Fate::Instead(Box::new(spec));
                 self.fates.insert((*name).clone(), fate);
             }
+        }
+        if let Some(named) = named_few(&waiting) {
+            let count = waiting.len();
+            self.notes.push(format!(
+                "{count} package variant(s) that targets left stay until what they moved to is published: {named}"
+            ));
         }
     }
 }
