@@ -92,10 +92,7 @@ pub fn updated(
     if rules.resource.custom() {
         // Where metadata has no type of its own, an empty list of entries is none.
         let entries = asked.pointer("/metadata/managedFields");
-        if !entries
-            .and_then(Value::as_array)
-            .is_some_and(|list| !list.is_empty())
-        {
+        if entries.and_then(Value::as_array).is_none_or(Vec::is_empty) {
             put(asked, None);
         }
     }

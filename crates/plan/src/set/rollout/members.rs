@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    CommitId, Member, Pairs, Rollout, RolloutState, RolloutStatus, StepMembers, Uid, UidMark,
-    VariantSpec,
+    CommitId, Member, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, StepMembers, Uid,
+    UidMark, VariantSpec,
 };
 
 use super::super::guard::uid_mark;
-use super::super::observed::{Existing, Published};
+use super::super::observed::{Existing, Observed, Published};
 use crate::digest::wanted;
 use crate::variant::pinned::mark;
 
@@ -18,7 +18,7 @@ pub(super) type Members = BTreeMap<UidMark, Member>;
 
 /// A target that a set wants.
 pub(super) struct Target<'a> {
-    pub(super) name: &'a model::ObjectName,
+    pub(super) name: &'a ObjectName,
     /// Stands for its name in what is remembered.
     pub(super) mark: UidMark,
     pub(super) wanted: &'a VariantSpec,
@@ -86,6 +86,45 @@ impl Target<'_> {
             labels: self.labels,
         }
     }
+}
+
+/// What a set wants, each with the variant that there is, and whether that is as the set wrote it.
+pub(super) fn targets<'a>(
+    o: &'a Observed,
+    uid: &Uid,
+    ours: &BTreeMap<&ObjectName, &'a Arc<Existing>>,
+    all: impl Iterator<Item = (&'a ObjectName, &'a VariantSpec, bool)>,
+) -> Vec<Target<'a>> {
+    let theirs: BTreeMap<&ObjectName, &'a Arc<Existing>> = o
+        .variants
+        .iter()
+        .filter(|v| !v.meta.is_owned_by(uid) && !v.meta.is_deleting())
+        .map(|v| (&v.key.name, v))
+        .collect();
+    all.map(|(name, wanted, is_written)| {
+        let variant = ours.get(name).copied();
+        let mark = uid_mark(name.as_str());
+        let hash = wanted::spec(wanted);
+        // What somebody else made of a variant is not the set's doing, whatever it comes to.
+        let by_us = o.status.rollout.as_ref().is_none_or(|before| {
+            let member = before.members.get(&mark);
+            member.is_some_and(|m| m.spec == hash)
+        });
+        Target {
+            name,
+            mark,
+            wanted,
+            hash,
+            variant,
+            theirs: theirs.get(name).copied(),
+            is_written: is_written && variant.is_some() && by_us,
+            labels: o
+                .repositories
+                .get(&wanted.downstream.repo)
+                .map(|r| &r.labels),
+        }
+    })
+    .collect()
 }
 
 fn reached<'m>(members: &'m Members, mark: &UidMark) -> Option<&'m Member> {

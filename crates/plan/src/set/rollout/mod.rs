@@ -93,37 +93,7 @@ pub(super) fn steer<'a>(
         .filter(|v| v.meta.is_owned_by(uid))
         .map(|v| (&v.key.name, v))
         .collect();
-    let theirs: BTreeMap<&ObjectName, &'a Arc<Existing>> = o
-        .variants
-        .iter()
-        .filter(|v| !v.meta.is_owned_by(uid) && !v.meta.is_deleting())
-        .map(|v| (&v.key.name, v))
-        .collect();
-    let targets: Vec<Target<'a>> = all
-        .map(|(name, wanted, is_written)| {
-            let variant = ours.get(name).copied();
-            let mark = uid_mark(name.as_str());
-            let hash = wanted::spec(wanted);
-            // What somebody else made of a variant is not the set's doing, whatever it comes to.
-            let by_us = o.status.rollout.as_ref().is_none_or(|before| {
-                let member = before.members.get(&mark);
-                member.is_some_and(|m| m.spec == hash)
-            });
-            Target {
-                name,
-                mark,
-                wanted,
-                hash,
-                variant,
-                theirs: theirs.get(name).copied(),
-                is_written: is_written && variant.is_some() && by_us,
-                labels: o
-                    .repositories
-                    .get(&wanted.downstream.repo)
-                    .map(|r| &r.labels),
-            }
-        })
-        .collect();
+    let targets = members::targets(o, uid, &ours, all);
     let taken: Vec<&ObjectName> = targets
         .iter()
         .filter(|t| t.theirs.is_some())
