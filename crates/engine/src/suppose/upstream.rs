@@ -49,6 +49,14 @@ impl Supposed {
         let open = engine
             .here(&upstream.namespace, &upstream.repository)
             .await?;
+        // An open repository may be another registration's mirror, which this one's credentials were not good for yet.
+        if !engine.is_let_in(&open) {
+            let url = open.repository.git.repo.clone();
+            return Err(Error::Store {
+                attempt: "read the supposed upstream",
+                source: store::Error::NoRepository { url },
+            });
+        }
         let key = PackageKey::new(&upstream.namespace, &upstream.repository, &upstream.package);
         let (commit, written) = match &upstream.content {
             SupposedContent::GitRef(name) => (find(&open, name)?, None),
