@@ -158,13 +158,15 @@ fn is_yaml(path: &PackagePath) -> bool {
     name == crate::kptfile::FILE_NAME || name.ends_with(".yaml") || name.ends_with(".yml")
 }
 
+/// The documents of a file, where it is YAML that can be read.
+fn parsed(path: &PackagePath, file: &File) -> Option<Stream> {
+    let text = file.as_text().filter(|_| is_yaml(path))?;
+    Stream::parse(text, &Limits::default()).ok()
+}
+
 /// The resources of a file.
 pub(super) fn resources(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec<Template> {
-    let parsed = file
-        .as_text()
-        .filter(|_| is_yaml(path))
-        .and_then(|text| Stream::parse(text, &Limits::default()).ok());
-    let Some(stream) = parsed else {
+    let Some(stream) = parsed(path, file) else {
         return Vec::new();
     };
     let names = stream.documents().map(|d| resource_name(&d.root()));
@@ -180,11 +182,7 @@ pub fn leaves(
     file: &File,
     inputs: &Inputs,
 ) -> Vec<(Template, FieldPath, Held)> {
-    let parsed = file
-        .as_text()
-        .filter(|_| is_yaml(path))
-        .and_then(|text| Stream::parse(text, &Limits::default()).ok());
-    let Some(stream) = parsed else {
+    let Some(stream) = parsed(path, file) else {
         return Vec::new();
     };
     let mut all = Vec::new();
