@@ -93,7 +93,8 @@ fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> 
         let published = Published {
             commit: latest.upstream_lock.as_ref()?.commit?,
             at: seconds(&latest.published_at),
-            then: published_by(&revisions, began).or_else(|| published_before(&revisions, &latest)),
+            began: published_by(&revisions, began),
+            other: published_before(&revisions, &latest),
         };
         Some((existing.key.name.clone(), published))
     };

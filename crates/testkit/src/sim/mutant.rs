@@ -46,6 +46,10 @@ pub enum Mutant {
     ForgetsTakes,
     /// What a variant has published is taken for what a set writes to it: another spec at the same upstream commit skips steps.
     TakesForPublished,
+    /// Where the targets of a set were is forgotten: those that move are none.
+    ForgetsPlaces,
+    /// That targets move is forgotten, and what they leave is what nobody wants.
+    ForgetsMoves,
 }
 
 impl Mutant {
@@ -59,6 +63,9 @@ impl Mutant {
         Self::ForgetsTakes,
         Self::TakesForPublished,
     ];
+
+    /// Those that only worlds whose sites move to other packages can notice.
+    pub const OF_MOVES: [Self; 2] = [Self::ForgetsPlaces, Self::ForgetsMoves];
 
     /// All others.
     pub const ALL: [Self; 7] = [
@@ -88,12 +95,15 @@ impl Mutant {
             Self::ForgetsBefore => "forgets-before",
             Self::ForgetsTakes => "forgets-takes",
             Self::TakesForPublished => "takes-for-published",
+            Self::ForgetsPlaces => "forgets-places",
+            Self::ForgetsMoves => "forgets-moves",
         }
     }
 
     /// The mutant of this name.
     pub fn parse(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter().chain(Self::OF_ROLLOUTS);
+        let of_sets = Self::OF_ROLLOUTS.into_iter().chain(Self::OF_MOVES);
+        let mut all = Self::ALL.into_iter().chain(of_sets);
         all.find(|m| m.name() == name)
     }
 }
@@ -223,6 +233,8 @@ pub(super) fn break_set(mutant: Option<Mutant>, status: &SetStatus) -> SetStatus
         (Some(Mutant::ForgetsTakes), Some(rollout)) => {
             rollout.steps.iter_mut().for_each(|s| s.takes.clear());
         }
+        (Some(Mutant::ForgetsPlaces), Some(rollout)) => rollout.places.clear(),
+        (Some(Mutant::ForgetsMoves), Some(rollout)) => rollout.moves = false,
         _ => {}
     }
     status

@@ -21,6 +21,8 @@ pub(super) struct Rolled {
     pub(super) undone: Option<Instant>,
     /// The upstreams that sets ever gave a variant.
     pub(super) given: BTreeMap<ObjectKey, Vec<Upstream>>,
+    /// The places that sites have left for others, and are not wanted again.
+    pub(super) left: BTreeSet<String>,
     /// Whether the rival set was there already.
     pub(super) rivalled: bool,
     /// What the steps were called in their order, and since when; the last is how they are called now.

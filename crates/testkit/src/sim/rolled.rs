@@ -267,11 +267,13 @@ impl Ports {
     /// Notes that the variant of a place goes: never one that is wanted; and one that its target left by a move only once every
     /// target has published what is wanted in its other package.
     pub(super) fn leaves(&self, place: &str) {
-        let set = self.twin.set(NS, "fan");
-        let moves = set.and_then(|s| s.status.rollout).is_some_and(|r| r.moves);
         let mut promises = self.ledger.open();
         promises.deletes(place);
-        if !moves || promises.wanted_since(place).is_some() {
+        let left = promises
+            .rolled
+            .as_ref()
+            .is_some_and(|r| r.left.contains(place));
+        if !left || promises.wanted_since(place).is_some() {
             return;
         }
         let members = members(&self.twin);

@@ -276,6 +276,11 @@ impl World {
             }
         });
         self.note_wanted();
+        let wanted = self.wanted();
+        if let Some(rolled) = &mut self.durable.ledger.open().rolled {
+            rolled.left.extend(left);
+            rolled.left.retain(|place| !wanted.contains(place));
+        }
     }
 
     /// The remote cannot be reached for a while.

@@ -4,6 +4,7 @@
 //! writes: what is to be written to a variant is remembered first and written then, so that a process that dies in any step
 //! forgets nothing, and nothing that a variant says of itself decides.
 
+mod before;
 mod measure;
 mod members;
 mod moves;
@@ -250,13 +251,7 @@ fn remember(
             commit,
             ..spec.upstream.clone()
         };
-        let member = Member {
-            spec: wanted::spec(&restore::at(spec, &upstream)),
-            upstream,
-            step: None,
-            before: None,
-        };
-        Some((uid_mark(name.as_str()), member))
+        Some((uid_mark(name.as_str()), restore::standing(spec, upstream)))
     });
     status.members = known.collect();
 }

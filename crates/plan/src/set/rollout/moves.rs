@@ -112,8 +112,17 @@ impl Steered {
             if existing.is_open() {
                 self.early.insert((*name).clone(), Early::Left);
             }
-            let member = self.status.members.get(&uid_mark(name.as_str()));
-            let (Some(member), Some(is)) = (member, &existing.variant) else {
+            let Some(is) = &existing.variant else {
+                continue;
+            };
+            // A list that lacked it let the set forget it: it is known again as it is, so that it can be put back from now on.
+            let mark = uid_mark(name.as_str());
+            let members = &mut self.status.members;
+            if is.spec.upstream.commit.is_some() {
+                let known = members.entry(mark);
+                known.or_insert_with(|| restore::standing(&is.spec, is.spec.upstream.clone()));
+            }
+            let Some(member) = members.get(&mark) else {
                 continue;
             };
             if is.spec.upstream != member.upstream && !self.fates.contains_key(*name) {

@@ -68,6 +68,16 @@ pub(super) fn at(spec: &VariantSpec, upstream: &Upstream) -> VariantSpec {
     }
 }
 
+/// What the set remembers of a variant that it finds, at the upstream that this follows: nothing else is known of it.
+pub(super) fn standing(spec: &VariantSpec, upstream: Upstream) -> Member {
+    Member {
+        spec: wanted::spec(&at(spec, &upstream)),
+        upstream,
+        step: None,
+        before: None,
+    }
+}
+
 /// What the set remembers once it has written this.
 pub(super) fn written(spec: &VariantSpec, before: Member) -> Member {
     Member {

@@ -10,6 +10,7 @@ use model::{
 
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Observed};
+use super::before;
 use super::measure;
 use super::members::{self, Target};
 use super::named;
@@ -98,7 +99,10 @@ struct Undo<'a> {
 impl<'a> Undo<'a> {
     /// A target of the set. What was never reached, or appears now, stays as it is: nothing goes forward.
     fn target(&mut self, target: &Target<'a>) {
-        let member = self.steered.status.members.get(&target.mark).cloned();
+        let mut member = self.steered.status.members.get(&target.mark).cloned();
+        if let Some(member) = member.as_mut().filter(|m| m.before.is_none()) {
+            member.before = before::late(self.o, &self.steered.status, target);
+        }
         let is = target.variant.and_then(|v| v.variant.as_ref());
         let former = restore::former(target, member.as_ref());
         if restore::is_by_hand(target, member.as_ref()) {

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Before, Lifecycle, Member, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus,
-    StepMembers, StepStatus,
+    Lifecycle, Member, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus, StepMembers,
+    StepStatus,
 };
 
 use super::super::observed::{Existing, Observed};
+use super::before;
 use super::measure::{self, Found, Troubled, Verdict};
 use super::members::{self, Target};
 use super::restore::{self, Former};
@@ -261,9 +262,11 @@ impl Walk<'_, '_> {
         let reached = t.reached(&steered.status.members);
         let kept_before = reached.and_then(|member| member.before.clone());
         let before = match t.is_of(&steered.status.id) {
-            true if reached.is_some() => kept_before.or_else(|| self.late(&steered.status, t)),
+            true if reached.is_some() => {
+                kept_before.or_else(|| before::late(self.o, &steered.status, t))
+            }
             // What is published while it is remembered and not written yet stands before the rollout, too.
-            _ => self.before(&steered.status, t).or(kept_before),
+            _ => before::now(self.o, &steered.status, t).or(kept_before),
         };
         let kept = reached.and_then(|member| member.step.as_deref());
         let kept = kept.filter(|name| self.rollout.steps.iter().any(|s| s.name == *name));
@@ -282,44 +285,6 @@ impl Walk<'_, '_> {
         };
         steered.memory.insert(t.name.clone(), member);
         Fate::Write(mark)
-    }
-}
-
-impl Walk<'_, '_> {
-    /// What a target had published before the rollout, which reaches it now (F8). Who published what the rollout wants
-    /// ahead of the step published the rollout: then it is what stood when that began.
-    fn before(&self, status: &RolloutStatus, t: &Target<'_>) -> Option<Before> {
-        let published = self.o.published.get(t.name)?;
-        let is = match t.variant {
-            Some(variant) => variant,
-            None => t.taken_over()?,
-        };
-        let written = status.members.get(&t.mark).filter(|m| m.step.is_none());
-        let written = written.map(|m| &m.upstream);
-        let upstream = written.or_else(|| Some(&is.variant.as_ref()?.spec.upstream))?;
-        let by_rollout = Some(published.commit) == t.wanted.upstream.commit
-            && published.at.is_some_and(|at| at > status.began);
-        Some(Before {
-            repo: upstream.repo.clone(),
-            package: upstream.package.clone(),
-            commit: match by_rollout {
-                true => published.then?,
-                false => published.commit,
-            },
-        })
-    }
-
-    /// What a member had published before its step opened, where nothing was known of that when the member was reached: a list
-    /// of revisions came late.
-    fn late(&self, status: &RolloutStatus, t: &Target<'_>) -> Option<Before> {
-        let member = t.reached(&status.members)?;
-        let step = status
-            .steps
-            .iter()
-            .find(|s| Some(&s.name) == member.step.as_ref())?;
-        let published = self.o.published.get(t.name)?;
-        let earlier = published.at? < step.opened?;
-        earlier.then(|| self.before(status, t))?
     }
 }
 

@@ -15,7 +15,8 @@ fn has_published(o: &mut Observed, variant: &str, of: &str, then: Option<&str>) 
     let published = Published {
         commit: commit(of),
         at: Some(o.now),
-        then: then.map(commit),
+        began: then.map(commit),
+        other: None,
     };
     o.published.insert(name(variant), published);
 }
@@ -197,12 +198,43 @@ fn what_a_late_list_hid_is_remembered_once_it_is_known() {
             let old = Published {
                 commit: commit("old"),
                 at: Some(o.now + since),
-                then: None,
+                began: None,
+                other: None,
             };
             o.published.insert(first, old);
             settle(&mut o);
             undo(&mut o);
             assert_eq!(commit_of(&o, 0), Some(commit(back)), "{since}");
+        }
+    });
+}
+
+/// Also where it is known only while the rollout is taken back, and where somebody published what the rollout brought by then.
+#[test]
+fn what_a_late_list_hid_goes_back_once_it_is_known_in_an_undo() {
+    on_large_stack(|| {
+        for (of, began) in [("old", None), ("three", Some("old"))] {
+            let mut o = waiting();
+            for _ in 0..4 {
+                publish_all(&mut o);
+            }
+            upstream(&mut o, "three");
+            let first = o.variants[0].key.name.clone();
+            o.published.remove(&first);
+            settle(&mut o);
+            o.now += 10;
+            undo(&mut o);
+            assert_eq!(commit_of(&o, 0), Some(commit("three")));
+            let since = if began.is_some() { 0 } else { -20 };
+            let known = Published {
+                commit: commit(of),
+                at: Some(o.now + since),
+                began: began.map(commit),
+                other: None,
+            };
+            o.published.insert(first, known);
+            settle(&mut o);
+            assert_eq!(commit_of(&o, 0), Some(commit("old")), "{of}");
         }
     });
 }
