@@ -206,6 +206,10 @@ fn way_out(message: &str, has_secret: bool) -> Option<&'static str> {
             "put it back; for a new one, spec.git.create: true makes a bare one there (repo reg --create)",
         ),
         (
+            "none is made where one was",
+            "put it back; for a new one, delete this Repository and register it again (repo unreg, repo reg --create)",
+        ),
+        (
             "local repositories lie below",
             "move it, or start offshoot up with --repositories-below DIR",
         ),
