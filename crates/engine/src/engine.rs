@@ -114,8 +114,8 @@ pub(crate) struct Inner {
     pub(crate) turns: crate::stats::Turns,
     pub(crate) kinds: Mutex<BTreeMap<crate::ports::Gvk, tokio::task::AbortHandle>>,
     pub(crate) facts: Cache<model::TreeId, Arc<Facts>>,
-    /// Upstream packages with their identity marks.
-    pub(crate) marked: Cache<model::TreeId, Arc<model::Files>>,
+    /// Upstream packages with what is the same in all their clones, by what those name as their upstream.
+    pub(crate) marked: Cache<(model::TreeId, model::GitLock), Arc<package::clone::Marked>>,
     /// What is collected instead of done where the world is only supposed.
     pub(crate) supposed: Option<Collected>,
     world: RwLock<World>,
@@ -137,7 +137,7 @@ impl Engine {
         world: World,
     ) -> Self {
         let facts = Cache::new(options.cache_bytes);
-        let marked = Cache::new(options.cache_bytes / 4);
+        let marked = Cache::new(options.cache_bytes / 2);
         let queue = Queue::of(options.in_flight);
         Self {
             inner: Arc::new(Inner {
