@@ -67,7 +67,7 @@ async fn marked(
     files: &Files,
     lock: &GitLock,
 ) -> Result<Option<Arc<Marked>>> {
-    let cache = &engine.inner.marked;
+    let cache = &engine.inner.trees.marked;
     let bytes = Marked::weight(files);
     if !cache.fits(bytes) {
         return Ok(None);
