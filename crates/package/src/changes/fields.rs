@@ -230,22 +230,18 @@ fn leaf<'v>(path: &FieldPath, value: &'v Value, found: &mut Vec<(FieldPath, &'v 
     }
 }
 
-/// The fields that change between two texts; `None` where that cannot be told.
-pub(super) fn of(
-    path: &PackagePath,
-    old: &str,
-    new: &str,
-    inputs: &Inputs,
-) -> Option<Vec<FieldChange>> {
+/// Both texts of a file, where they are YAML that can be read.
+pub(super) fn both(path: &PackagePath, old: &str, new: &str) -> Option<(Stream, Stream)> {
     if !is_yaml(path) {
         return None;
     }
-    let limits = Limits::default();
-    let (a, b) = (
-        Stream::parse(old, &limits).ok()?,
-        Stream::parse(new, &limits).ok()?,
-    );
-    let (before, after) = (documents(&a)?, documents(&b)?);
+    let parse = |text: &str| Stream::parse(text, &Limits::default()).ok();
+    Some((parse(old)?, parse(new)?))
+}
+
+/// The fields that change between two texts; `None` where that cannot be told.
+pub(super) fn of(old: &Stream, new: &Stream, inputs: &Inputs) -> Option<Vec<FieldChange>> {
+    let (before, after) = (documents(old)?, documents(new)?);
     let mut changes = Vec::new();
     for (name, old) in &before {
         let Some(new) = after.get(name) else { continue };
