@@ -19,6 +19,7 @@ mod status;
 mod template;
 mod up;
 mod user;
+mod waiting;
 mod why;
 
 use std::io::Write as _;

@@ -11,6 +11,7 @@ mod bad;
 mod blame;
 mod board;
 mod bulk;
+mod by_class;
 mod compatible;
 mod connections;
 mod damage;
