@@ -31,6 +31,7 @@ mod plan_applied;
 mod plan_rights;
 mod porch;
 mod porchctl;
+mod plan_words;
 mod process;
 mod recorded;
 mod requests;
