@@ -412,6 +412,11 @@ async fn why_tells_what_a_variant_that_is_gone_left_behind() {
             )),
         "{told}"
     );
+    let page = fleet.done(&["status"]);
+    assert!(
+        page.contains("1 package revision that no variant has any more waits to be deleted: offshoot rpkg get "),
+        "{page}"
+    );
     // The other one had a draft alone, which went with it; and one that never was is not there.
     for name in ["web-west-1-commented", "nobody"] {
         let answer = fleet.run(&["why", &format!("pvar/{name}")]);
