@@ -245,6 +245,12 @@ impl Supposed {
         }
     }
 
+    /// A variant has gone, finalizers and all.
+    pub(crate) fn variant_gone(&self, key: &ObjectKey) {
+        let version = self.next_version();
+        self.engine.learn_variant_gone(key, &version);
+    }
+
     /// A set is deleted: its variants follow by garbage collection.
     pub(crate) fn delete_set(&self, key: &ObjectKey) -> Vec<ObjectKey> {
         let known = self.engine.world(|w| w.sets.get(key).cloned());

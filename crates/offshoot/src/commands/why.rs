@@ -4,6 +4,7 @@
 //! what they say about themselves.
 
 mod conflicts;
+mod gone;
 
 use std::fmt::Write as _;
 
@@ -32,8 +33,11 @@ pub(super) async fn run(args: &WhyArgs) -> Result<String, Failure> {
     let explained = |kind: &str| object(EXPLANATIONS, &client.namespace, &format!("{kind}.{name}"));
     match kind.to_lowercase().trim_end_matches('s') {
         "packagevariant" | "pvar" | "pv" => {
-            let told = report(&client, &explained("packagevariant")).await?;
-            Ok(shown(told))
+            let told = report(&client, &explained("packagevariant")).await;
+            match told {
+                Ok(told) => Ok(shown(told)),
+                Err(why) => gone::variant(&client, name, why).await.map(shown),
+            }
         }
         "packagevariantset" | "pvset" => {
             let told = report(&client, &explained("packagevariantset")).await?;

@@ -122,7 +122,8 @@ fn edit(stream: &Stream, change: &FieldChange, inputs: &Inputs) -> Option<(usize
     let (at, None) = (same.next()?, same.next()) else {
         return None;
     };
-    let path = place(&stream.document(at)?.root(), &change.path)?;
+    let path = FieldPath::parse(&change.path.fill(inputs)?)?;
+    let path = place(&stream.document(at)?.root(), &path)?;
     let value = |held: &super::Held| held.value(inputs);
     let edit = match (&change.before, &change.after) {
         (_, Some(after)) => Edit::set(path, value(after)?),

@@ -13,8 +13,8 @@ use crate::conflicts::{FieldPath, PathStep};
 pub struct FieldChange {
     /// The resource: group, kind and name, as in `apps/Deployment/web`.
     pub resource: Template,
-    /// The field.
-    pub path: FieldPath,
+    /// The field: the text form of its path.
+    pub path: Template,
     /// What stood there; `None` for nothing.
     pub before: Option<Held>,
     /// What stands there then.
@@ -27,6 +27,7 @@ impl FieldChange {
     /// Shows every text of it.
     pub(super) fn each(&self, see: &mut impl FnMut(&Template)) {
         see(&self.resource);
+        see(&self.path);
         let held = self.before.iter().chain(&self.after);
         held.for_each(|held| see(&held.template));
     }
@@ -177,11 +178,7 @@ pub(super) fn resources(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec
 }
 
 /// The fields of a file's resources with what they hold, but for what names each resource.
-pub fn leaves(
-    path: &PackagePath,
-    file: &File,
-    inputs: &Inputs,
-) -> Vec<(Template, FieldPath, Held)> {
+pub fn leaves(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec<(Template, Template, Held)> {
     let Some(stream) = parsed(path, file) else {
         return Vec::new();
     };
@@ -197,7 +194,7 @@ pub fn leaves(
             if !names(&path)
                 && let Some(held) = Held::of(value, inputs)
             {
-                all.push((resource.clone(), path, held));
+                all.push((resource.clone(), Template::of_path(&path, inputs), held));
             }
         }
     }
@@ -253,7 +250,7 @@ pub(super) fn of(old: &Stream, new: &Stream, inputs: &Inputs) -> Option<Vec<Fiel
             let held = |value: Option<&Value>| value.map(|value| Held::of(value, inputs));
             changes.push(FieldChange {
                 resource: resource.clone(),
-                path,
+                path: Template::of_path(&path, inputs),
                 before: held(before).map_or(Some(None), |h| h.map(Some))?,
                 after: held(after).map_or(Some(None), |h| h.map(Some))?,
                 secret,

@@ -22,7 +22,7 @@ pub use apply::apply;
 pub use encode::ClassId;
 pub use fields::{FieldChange, Held, holds_secret, leaves};
 pub use hunks::Hunk;
-pub use inputs::{Inputs, Part, Template, inputs_of};
+pub use inputs::{Inputs, Part, TargetNames, Template, inputs_of};
 pub use secrets::{HashKey, text_holds_secret};
 
 use crate::kptfile::{self, Edit, Kptfile};

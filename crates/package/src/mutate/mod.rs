@@ -21,6 +21,7 @@ use open::OpenFiles;
 
 pub use inject::{Injected, Previous, points_and_previous, previous};
 pub use pipeline::is_own_function;
+pub(crate) use pipeline::{OWN_FUNCTION_PREFIX, behind_variant};
 pub(crate) use points::CONDITION_PREFIX;
 pub use points::{INJECTED, INJECTED_NAME, INJECTION, Point, injection_points};
 
