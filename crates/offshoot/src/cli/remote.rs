@@ -81,8 +81,9 @@ pub(crate) struct DelArgs {
     #[command(flatten)]
     pub(crate) which: Which,
     /// A whole package: its drafts, its published revisions (their deletion is proposed and approved) and its directory on
-    /// the branch. What a variant makes is refused.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["names", "selector", "field_selector", "plan"])]
+    /// the branch. With -l or --field-selector, in each repository in which a revision of it is selected. What a variant makes is
+    /// refused, or left.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["names", "plan", "classes"])]
     pub(crate) package: Option<String>,
     /// With --package: the repository, where several have a package of that name.
     #[arg(long, value_name = "NAME", requires = "package")]

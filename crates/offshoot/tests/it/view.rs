@@ -427,3 +427,71 @@ async fn why_tells_what_a_variant_that_is_gone_left_behind() {
         );
     }
 }
+
+/// F3: a package goes for good from every repository that is selected, and what a variant still makes is left and told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_package_goes_from_all_repositories_that_are_selected() {
+    let fleet = Fleet::start(&[]).await;
+    let of_set = ["-l", "offshoot.dev/set=web"];
+    for verb in ["propose", "approve"] {
+        fleet.done(&[&["rpkg", verb], &of_set[..]].concat());
+    }
+    let remove =
+        |more: &[&str]| fleet.run(&[&["rpkg", "del", "--package", "commented"], more].concat());
+    let answer = remove(&of_set);
+    assert!(
+        answer.code == 0
+            && answer.out.is_empty()
+            && answer
+                .err
+                .contains("skipped: in 2 repositories, east-1 among them, a variant makes it"),
+        "{}{}",
+        answer.out,
+        answer.err
+    );
+    fleet
+        .server
+        .client
+        .delete(&format!("{SETS}/web"))
+        .await
+        .unwrap();
+    for name in ["east-1", "west-1"] {
+        let path = format!("{VARIANTS}/web-{name}-commented");
+        wait_for("the variant to go", async || {
+            fleet.server.get(&path).await.is_null()
+        })
+        .await;
+    }
+    let answer = remove(&[]);
+    assert!(
+        answer.code == 64
+            && answer.err.contains("in several repositories")
+            && answer.err.contains("with -l"),
+        "{}",
+        answer.err
+    );
+    let answer = remove(&[&of_set[..], &["--dry-run"]].concat());
+    assert!(
+        answer.code == 0
+            && answer
+                .err
+                .contains("Removing commented from west-1: its directory on the branch"),
+        "{}",
+        answer.err
+    );
+    fleet.there("west-1.commented.packagevariant-1").await;
+    let answer = remove(&of_set);
+    let wanted = "commented is gone from east-1\ncommented is gone from west-1\n";
+    assert!(
+        answer.code == 0 && answer.out.ends_with(wanted),
+        "{}{}",
+        answer.out,
+        answer.err
+    );
+    let list = fleet.server.get(REVISIONS).await;
+    let left = list["items"].as_array().unwrap().iter();
+    assert!(left.clone().count() > 0);
+    for revision in left {
+        assert_eq!(revision["spec"]["repository"], "blueprints", "{revision}");
+    }
+}

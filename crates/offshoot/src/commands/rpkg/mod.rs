@@ -92,8 +92,14 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
         Rpkg::ProposeDelete(which) => which::each(client, which, Verb::ProposeDeletion).await,
         Rpkg::Del(del) => match &del.package {
             Some(package) => {
-                let repository = del.repository.as_deref();
-                remove::package(client, package, repository, del.which.dry_run).await
+                let labels = del.which.selector.as_deref().unwrap_or_default();
+                let fields = del.which.field_selector.as_deref().unwrap_or_default();
+                let going = remove::Going {
+                    name: package,
+                    repository: del.repository.as_deref(),
+                    selection: Some((labels, fields)).filter(|s| *s != ("", "")),
+                };
+                remove::package(client, going, del.which.dry_run).await
             }
             None => which::each(client, &del.which, Verb::Delete).await,
         },

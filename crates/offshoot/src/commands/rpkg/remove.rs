@@ -6,7 +6,7 @@ use plan::revision::Verb;
 use serde_json::{Value, json};
 
 use super::bulk::{self, Asked};
-use super::entry::Entry;
+use super::entry::{self, Entry};
 use super::{items, text};
 use crate::client::{Client, PACKAGES, VARIANTS, collection};
 use crate::commands::{say, write_out};
@@ -14,27 +14,52 @@ use crate::exit::Failure;
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
+/// Which package goes, and from where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Going<'a> {
+    /// The package.
+    pub(super) name: &'a str,
+    /// The one repository, if that was said.
+    pub(super) repository: Option<&'a str>,
+    /// Labels and fields by which revisions are selected: the repositories of those are meant, however many.
+    pub(super) selection: Option<(&'a str, &'a str)>,
+}
+
+/// A package in one repository: that, and its revisions.
+type InOne = (String, Vec<Value>);
+
 /// Removes every revision of a package; what is to be printed.
 ///
 /// # Errors
 /// There is none, it is not said where, a variant would make it again, or something was refused.
 pub(super) async fn package(
     client: &Client,
-    name: &str,
-    repository: Option<&str>,
+    going: Going<'_>,
     dry_run: bool,
 ) -> Result<String, Failure> {
-    let revisions = revisions(client, name, repository).await?;
-    let place = place(name, &revisions)?;
-    no_maker(client, name, &place).await?;
-    may_finish(client, name, &revisions).await?;
-    say(&steps(name, &place, &revisions));
+    let name = going.name;
+    let revisions = revisions(client, name, going.repository).await?;
+    let all = match going.selection {
+        None => vec![(place(name, &revisions)?, revisions)],
+        Some(selection) => selected(client, revisions, selection).await?,
+    };
+    let all = without_makers(client, going, all).await?;
+    if all.is_empty() {
+        return Ok(String::new());
+    }
+    for (_, revisions) in &all {
+        may_finish(client, name, revisions).await?;
+    }
+    for (place, revisions) in &all {
+        say(&steps(name, place, revisions));
+    }
     if dry_run {
         return Ok(String::new());
     }
     let of = |wanted: &[&str]| -> Vec<Entry> {
-        let some = revisions
+        let some = all
             .iter()
+            .flat_map(|(_, revisions)| revisions)
             .filter(|r| wanted.contains(&lifecycle(r).as_str()));
         some.filter_map(|r| entry(client, r)).collect()
     };
@@ -50,7 +75,56 @@ pub(super) async fn package(
             write_out(&out)?;
         }
     }
-    Ok(format!("{name} is gone from {place}\n"))
+    let gone = all
+        .iter()
+        .map(|(place, _)| format!("{name} is gone from {place}\n"));
+    Ok(gone.collect())
+}
+
+/// The repositories in which some revision of the package is selected, each with all of its revisions there.
+async fn selected(
+    client: &Client,
+    revisions: Vec<Value>,
+    (labels, fields): (&str, &str),
+) -> Result<Vec<InOne>, Failure> {
+    let meant = entry::selected(client, labels, fields).await?;
+    let meant: BTreeSet<String> = meant.into_iter().map(|entry| entry.name).collect();
+    let mut places: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for revision in revisions {
+        let place = text(&revision, &["spec", "repository"]).unwrap_or_default();
+        places.entry(place).or_default().push(revision);
+    }
+    let is_meant = |r: &Value| text(r, &["metadata", "name"]).is_some_and(|n| meant.contains(&n));
+    places.retain(|_, revisions| revisions.iter().any(is_meant));
+    Ok(places.into_iter().collect())
+}
+
+/// Those that no variant would make again. Of a selection, the others are left and told; the one that was named is an error.
+async fn without_makers(
+    client: &Client,
+    going: Going<'_>,
+    all: Vec<InOne>,
+) -> Result<Vec<InOne>, Failure> {
+    let list = client
+        .get(&collection(VARIANTS, &client.namespace, &[]))
+        .await?;
+    let mut free = Vec::with_capacity(all.len());
+    let mut made = Vec::new();
+    for one in all {
+        match no_maker(items(&list), going.name, &one.0) {
+            Ok(()) => free.push(one),
+            Err(why) if going.selection.is_none() => return Err(why),
+            Err(why) => made.push((one.0, why)),
+        }
+    }
+    if let Some((place, why)) = made.first() {
+        let count = made.len();
+        say(&format!(
+            "skipped: in {count} repositories, {place} among them, a variant makes it: {}",
+            why.text().trim_end()
+        ));
+    }
+    Ok(free)
 }
 
 async fn revisions(
@@ -87,21 +161,20 @@ fn place(name: &str, revisions: &[Value]) -> Result<String, Failure> {
         _ => Err(Failure::usage(format!(
             "package {name:?} is in several repositories: {listed}"
         ))
-        .hint("say in which one with --repository")),
+        .hint(
+            "say in which one with --repository, or select revisions of all that are meant with -l",
+        )),
     }
 }
 
 /// A variant makes its package again as soon as it is gone.
-async fn no_maker(client: &Client, name: &str, repository: &str) -> Result<(), Failure> {
-    let list = client
-        .get(&collection(VARIANTS, &client.namespace, &[]))
-        .await?;
+fn no_maker(variants: &[Value], name: &str, repository: &str) -> Result<(), Failure> {
     let makes = |variant: &&Value| {
         let downstream = |key| text(variant, &["spec", "downstream", key]);
         downstream("repo").as_deref() == Some(repository)
             && downstream("package").as_deref() == Some(name)
     };
-    let Some(variant) = items(&list).iter().find(makes) else {
+    let Some(variant) = variants.iter().find(makes) else {
         return Ok(());
     };
     let variant_name = text(variant, &["metadata", "name"]).unwrap_or_default();
