@@ -189,7 +189,13 @@ pub fn applied(
             }
             Ok(object)
         }
-        Some(Err(ApplyError::Conflicts(conflicts))) => {
+        Some(Err(ApplyError::Conflicts(mut conflicts))) => {
+            if part == Part::Scale {
+                // Of the object a Scale has this one field, and whoever applied it knows it by the Scale's own name.
+                for conflict in &mut conflicts {
+                    ".spec.replicas".clone_into(&mut conflict.path);
+                }
+            }
             let message = apply::conflict_message(&conflicts);
             let causes = conflicts.iter().map(|c| {
                 json!({"reason": "FieldManagerConflict", "message": format!("conflict with {}", c.manager), "field": c.path})

@@ -30,6 +30,7 @@ pub(crate) fn errors(schema: &Value, root: &Node, base: &str) -> Vec<FieldError>
         path: base.to_owned(),
         root: true,
         typed: false,
+        structural: !has_unsupported(schema),
     };
     walk(schema, root, &place, &mut errors);
     super::default::check(root, base, &mut errors);
@@ -42,13 +43,38 @@ struct Place {
     root: bool,
     /// Whether a missing type is to be complained about here.
     typed: bool,
+    /// Whether the schema as a whole can be read as a structural one; otherwise no rule of those is tried.
+    structural: bool,
 }
+
+/// Whether a schema, or one within it, has a word that no structural schema can hold.
+fn has_unsupported(schema: &Value) -> bool {
+    let has = |(word, _): &(&str, &str)| schema.get(word).is_some_and(|v| !v.is_null());
+    let list = |word: &str| schema.get(word).and_then(Value::as_array);
+    let lists = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(list);
+    let below = schema.get("properties").and_then(Value::as_object);
+    let one = ["items", "additionalProperties", "not"].map(|word| schema.get(word));
+    UNSUPPORTED.iter().any(|word| has(word))
+        || below.is_some_and(|all| all.values().any(has_unsupported))
+        || lists.flatten().any(has_unsupported)
+        || one.into_iter().flatten().any(has_unsupported)
+}
+
+/// Words that no structural schema can hold, and what is said of each.
+const UNSUPPORTED: [(&str, &str); 6] = [
+    ("$ref", "$ref is not supported"),
+    ("definitions", "definitions is not supported"),
+    ("dependencies", "dependencies is not supported"),
+    ("patternProperties", "patternProperties is not supported"),
+    ("additionalItems", "additionalItems is not supported"),
+    ("id", "id is not supported"),
+];
 
 fn walk(schema: &Value, node: &Node, place: &Place, errors: &mut Vec<FieldError>) {
     let path = place.path.as_str();
     forbidden_words(schema, path, errors);
     let free = node.int_or_string || node.preserve_unknown;
-    if place.typed && schema.get("type").is_none_or(|t| t == "") && !free {
+    if place.typed && place.structural && schema.get("type").is_none_or(|t| t == "") && !free {
         let text = if path.ends_with(".items") {
             "must not be empty for specified array items"
         } else {
@@ -58,12 +84,15 @@ fn walk(schema: &Value, node: &Node, place: &Place, errors: &mut Vec<FieldError>
     }
     extension_rules(schema, node, path, errors);
     list_rules(node, schema, path, errors);
-    if place.root || node.embedded {
+    if place.structural && (place.root || node.embedded) {
         metadata_rules(schema, path, errors);
     }
     for name in ["allOf", "anyOf", "oneOf"] {
         let items = schema.get(name).and_then(Value::as_array);
         for (i, part) in items.into_iter().flatten().enumerate() {
+            if !place.structural {
+                break;
+            }
             value_part(
                 part,
                 &index(&child(path, name), i),
@@ -72,17 +101,22 @@ fn walk(schema: &Value, node: &Node, place: &Place, errors: &mut Vec<FieldError>
             );
         }
     }
-    if let Some(part) = schema.get("not").filter(|v| v.is_object()) {
+    if let Some(part) = schema
+        .get("not")
+        .filter(|v| v.is_object() && place.structural)
+    {
         value_part(part, &child(path, "not"), false, errors);
     }
-    descend(schema, node, path, errors);
+    descend(schema, node, place, errors);
 }
 
-fn descend(schema: &Value, node: &Node, path: &str, errors: &mut Vec<FieldError>) {
+fn descend(schema: &Value, node: &Node, place: &Place, errors: &mut Vec<FieldError>) {
+    let path = place.path.as_str();
     let step = |path: String| Place {
         path,
         root: false,
         typed: true,
+        structural: place.structural,
     };
     let base = child(path, "properties");
     for (name, below) in &node.properties {
@@ -112,12 +146,9 @@ fn forbidden_words(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::forbidden(&child(path, name), text));
         }
     };
-    forbid("$ref", "$ref is not supported");
-    forbid("definitions", "definitions is not supported");
-    forbid("dependencies", "dependencies is not supported");
-    forbid("patternProperties", "patternProperties is not supported");
-    forbid("additionalItems", "additionalItems is not supported");
-    forbid("id", "id is not supported");
+    for (word, text) in UNSUPPORTED {
+        forbid(word, text);
+    }
     if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
         let text =
             "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";

@@ -30,6 +30,26 @@ async fn a_definition_needs_its_names_and_no_null_root() {
     );
 }
 
+/// What cannot be a structural schema at all is told once, and not what it would lack as one.
+#[tokio::test]
+async fn a_definition_with_a_reference_is_told_of_that_alone() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let mut odd = shoes();
+    odd["spec"]["versions"][0]["selectableFields"] = json!([]);
+    odd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"p": {"$ref": "#/x"}}}}});
+    let (code, answer) = ask(&server, Method::POST, path, Some(odd)).await;
+    let field = "spec.validation.openAPIV3Schema.properties[spec].properties[p].$ref";
+    assert_eq!((code, causes(&answer)), (422, vec![field]));
+    let mut nameless = shoes();
+    nameless["spec"]["versions"][0]["name"] = "".into();
+    let (code, answer) = ask(&server, Method::POST, path, Some(nameless)).await;
+    assert_eq!(
+        (code, causes(&answer)),
+        (422, vec!["spec.versions[0].name"])
+    );
+}
+
 #[tokio::test]
 async fn odd_paths_media_types_and_shapes_are_refused() {
     let server = still(&Memory::default(), Vec::new()).await;

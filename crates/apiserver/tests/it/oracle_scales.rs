@@ -132,3 +132,20 @@ async fn what_scale_paths_find_is_checked() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_conflict_of_an_applied_scale_names_the_field_of_the_scale() {
+    let server = scaled().await;
+    let made = boot(json!({"pairs": 1}));
+    ask(&server, Method::POST, BOOTS, Some(made)).await;
+    let scale = format!("{BOOTS}/a/scale?fieldManager=one");
+    let wanted = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 5}});
+    let (code, answer) = send(&server, Method::PATCH, &scale, APPLY, wanted).await;
+    let message = answer["message"].as_str().unwrap_or_default();
+    assert_eq!(code, 409, "{answer}");
+    assert!(message.ends_with(": .spec.replicas"), "{message}");
+    assert_eq!(
+        answer["details"]["causes"][0]["field"],
+        json!(".spec.replicas")
+    );
+}

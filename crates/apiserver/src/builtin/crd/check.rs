@@ -101,7 +101,8 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
         if !problems.is_empty() {
             let at = format!("spec.versions[{i}].name");
             errors.push(FieldError::invalid(&at, name.as_str(), join(&problems)));
-            if i == 0 {
+            // The version of v1beta1 is the first one, where that has a name.
+            if i == 0 && !name.is_empty() {
                 errors.push(FieldError::invalid(
                     "spec.version",
                     name.as_str(),
