@@ -4,22 +4,21 @@ mod carried;
 mod conflicts;
 mod drafts;
 mod lines;
+mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use model::{
     CommitId, Conflict, ConflictPolicy, ConflictState, ConflictValue, Files, Function, GitLock,
     GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName, PackagePath, Pairs,
     Pipeline, Recipe, Strategy,
 };
-use package::clone::Marked;
-use package::derive::{
-    Base, Derivation, DeriveError, DeriveInput, Derived, MachineFiles, OpenDraft,
-};
+use package::derive::{Base, DeriveInput, Derived, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
 
 use crate::{POINT, kept, text, vectors};
+
+use shared::try_derive;
 
 const KPTFILE: &str = "\
 # an application
@@ -152,18 +151,6 @@ fn input(upstream: Files, version: u8, recipe: Recipe) -> DeriveInput {
         base: None,
         draft: None,
     }
-}
-
-/// Derives with what the clones of an upstream share, and without: it makes no difference.
-fn try_derive(input: DeriveInput) -> Result<Derived, DeriveError> {
-    let marked = Marked::of(&input.upstream, &input.git_upstream, &input.lock);
-    let shared = DeriveInput {
-        marked: Some(Arc::new(marked)),
-        ..input.clone()
-    };
-    let derived = vectors::drive(Derivation::new(input));
-    assert_eq!(vectors::drive(Derivation::new(shared)), derived);
-    derived
 }
 
 #[track_caller]

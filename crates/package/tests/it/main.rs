@@ -26,6 +26,7 @@ mod merge_lab;
 #[path = "../../../testkit/src/vectors/render.rs"]
 mod vectors;
 
+mod aside;
 mod bad;
 mod derive;
 mod generated;
