@@ -1,6 +1,7 @@
 //! `offshoot board` from outside: who gets in, what it writes and in whose name, and what a browser makes of it.
 
 mod browser;
+mod closed;
 mod conflicts;
 mod fake;
 mod grid;
