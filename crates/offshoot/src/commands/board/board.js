@@ -7,6 +7,9 @@ const make = (tag, text, attributes = {}) => {
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   return node;
 };
+const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
+// A word as a shell takes it.
+const quoted = (word) => (/^[\w\-./=,:@%+]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 const token = document.querySelector("meta[name=board]").content;
 const say = (text) => { $("live").textContent = text; };
 const post = (where, body) => fetch(where, {
@@ -28,7 +31,8 @@ const refresh = async () => {
 };
 const parts = async (all) => {
   const answer = await fetch(location.href, { credentials: "same-origin" });
-  if (!answer.ok) return;
+  // That a revision is gone is told by its page.
+  if (!answer.ok && answer.status !== 404) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const query of ["header.top", "#trouble"].concat(all ? ["#main"] : [])) {
     const old = document.querySelector(query), now = page.querySelector(query);
@@ -69,12 +73,13 @@ const follow = () => {
 
 // ---- changes: shown with their command, confirmed, told.
 const title = (verb) => verb[0].toUpperCase() + verb.slice(1);
-const ask = (request, command) => {
-  const count = request.entries.length;
+const ask = (request, command, button) => {
+  const count = request.entries.length, drafts = counted(count, "draft", "drafts");
   const words = request.verb === "resolve"
-    ? (request.take ? `Take ${request.take} in ${count} drafts?` : `Write ${request.value} in ${count} drafts?`)
-    : `${title(request.verb)} ${count === 1 ? request.entries[0].name : `${count} revisions`}?`;
-  confirm({ words, means: "Only what holds what was shown is changed.", command, where: "./act", request });
+    ? (request.take ? `Take ${request.take} in ${drafts}?` : `Write ${request.value} in ${drafts}?`)
+    : `${button} ${count === 1 ? request.entries[0].name : `${count} revisions`}?`;
+  const means = request.verb === "del" ? "Only what holds what was shown is deleted." : "Only what holds what was shown is changed.";
+  confirm({ words, means, command, where: "./act", request });
 };
 // What does the same: for one revision with its tree, for very many in several commands.
 const commandOf = (verb, entries, flags) => {
@@ -143,9 +148,9 @@ document.addEventListener("click", (event) => {
   }
   const act = event.target.closest("[data-act]");
   if (!act || act.disabled) return;
-  const { act: verb, entries, key, take, command } = act.dataset;
+  const { act: verb, entries, key, take, command, words } = act.dataset;
   const request = { verb, entries: JSON.parse(entries) };
-  ask(key ? { ...request, key, take } : request, command);
+  ask(key ? { ...request, key, take } : request, command, words);
 });
 document.addEventListener("submit", async (event) => {
   const form = event.target;
@@ -279,7 +284,7 @@ class Grid {
     this.shown = shown;
     this.place();
     for (const v of this.chosen) if (!(this.cells.get(v)?.at >= 0)) this.choose(v, false);
-    $("tally").textContent = `${shown.length} of ${this.cells.size} targets`;
+    $("tally").textContent = `${shown.length} of ${counted(this.cells.size, "target", "targets")}`;
     if (this.active && !(this.cells.get(this.active)?.at >= 0)) { this.leave(); this.active = null; }
     this.told();
   }
@@ -371,31 +376,33 @@ class Grid {
     const row = $("selection-verbs"), cells = [...this.chosen].map((v) => this.cells.get(v)).filter((c) => c?.d && c.t);
     row.replaceChildren();
     // What is of a closed step or of another version than is wanted, and deletions of what a rollout still has, are decided each on its own page.
-    const early = (c) => this.early.includes(c.d);
-    const kept = (c) => c.l === "DeletionProposed" && this.kept.includes(c.d);
-    const blocked = new Set(this.blocked), stuck = (c) => blocked.has(c.d);
-    const button = (verb, right, stages) => {
-      const of = cells.filter((c) => stages.includes(c.l) && !early(c) && !(verb === "propose" && stuck(c)) && !(verb === "approve" && kept(c)));
+    const [waiting, standing, blocked] = [this.early, this.kept, this.blocked].map((names) => new Set(names));
+    const early = (c) => waiting.has(c.d), kept = (c) => c.l === "DeletionProposed" && standing.has(c.d), stuck = (c) => blocked.has(c.d);
+    const open = (stage) => cells.filter((c) => c.l === stage && !early(c));
+    const button = (verb, words, right, of) => {
       if (!of.length) return;
-      const node = make("button", `${title(verb)} ${of.length}`, { type: "button", class: `act ${verb}` });
+      const node = make("button", `${words} ${of.length}`, { type: "button", class: `act ${verb}`, "data-words": words });
       node.disabled = row.dataset[right] !== "yes";
       if (node.disabled) node.title = "Your roles do not allow this";
       const entries = of.map((c) => ({ name: c.d, tree: c.t }));
-      node.onclick = () => ask({ verb, entries }, commandOf(verb, entries, row.dataset.flags));
+      node.onclick = () => ask({ verb, entries }, commandOf(verb, entries, row.dataset.flags), words);
       row.append(node);
     };
-    button("propose", "propose", ["Draft"]);
-    button("approve", "approve", ["Proposed", "DeletionProposed"]);
-    button("reject", "approve", ["Proposed", "DeletionProposed"]);
+    button("propose", "Propose", "propose", open("Draft").filter((c) => !stuck(c)));
+    button("approve", "Approve", "approve", open("Proposed"));
+    button("reject", "Reject", "approve", open("Proposed"));
+    // A proposed deletion is never decided together with what changes something.
+    button("del", "Delete", "delete", open("DeletionProposed").filter((c) => !kept(c)));
+    button("reject", "Reject deletion of", "approve", open("DeletionProposed"));
     const undecided = cells.filter((c) => stuck(c) && !early(c)).length;
     if (undecided) {
       const told = make("p", `${undecided} with conflicts that nobody decided: `, { class: "soft" });
       told.append(make("a", "decide them", { href: "./conflicts" }), " before you propose");
       row.append(told);
     }
-    const open = cells.filter((c) => ["Draft", "Proposed"].includes(c.l) && early(c)).length, left = cells.filter(kept).length;
-    if (open) row.append(make("p", `${open} of closed steps or of another version than is wanted: each is decided on its own page`, { class: "soft" }));
-    if (left) row.append(make("p", `${left} deletions of what a rollout still has: each is approved on its own page`, { class: "soft" }));
+    const closed = cells.filter((c) => ["Draft", "Proposed"].includes(c.l) && early(c)).length, left = cells.filter(kept).length;
+    if (closed) row.append(make("p", `${closed} of closed steps or of another version than is wanted: each is decided on its own page`, { class: "soft" }));
+    if (left) row.append(make("p", `${counted(left, "deletion", "deletions")} of what a rollout still has: each is approved on its own page`, { class: "soft" }));
     this.about();
   }
   about() {

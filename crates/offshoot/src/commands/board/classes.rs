@@ -12,7 +12,8 @@ use package::changes::{self, Inputs, WantedUpstream};
 use serde_json::Value;
 
 use super::Board;
-use super::fleet::{Revision, name, tree};
+use super::fleet::{Revision, is_deletion, name, tree};
+use crate::client::Client;
 use crate::commands::rpkg::contents::{Contents, contents, may_hide};
 use crate::commands::rpkg::diff;
 use crate::exit::Failure;
@@ -28,9 +29,18 @@ const BATCH: usize = 64;
 pub(super) struct Member {
     /// What it held when it was compared.
     pub(super) tree: String,
+    /// Whether it was to be deleted then.
+    pub(super) deletion: bool,
     /// The class, or why there is none.
     pub(super) class: Result<String, String>,
     pub(super) inputs: Inputs,
+}
+
+impl Member {
+    /// Whether it was compared as it is now.
+    fn is_of(&self, revision: &Revision) -> bool {
+        self.tree == tree(revision) && self.deletion == is_deletion(revision)
+    }
 }
 
 /// A class, as its first member showed it.
@@ -60,13 +70,16 @@ pub(super) struct Held {
 /// One class of the page: its id, and each revision with its tree.
 pub(super) struct Grouped {
     pub(super) id: String,
+    /// Whether it is of revisions that are to be deleted: these are in no class with what changes something.
+    pub(super) deletion: bool,
     pub(super) members: Vec<(String, String)>,
 }
 
 impl Held {
-    /// The class of a revision that holds this tree; empty where there is none.
-    pub(super) fn class(&self, name: &str, tree: &str) -> &str {
-        let member = self.members.get(name).filter(|m| m.tree == tree);
+    /// The class of a revision as it is now; empty where there is none.
+    pub(super) fn class(&self, revision: &Revision) -> &str {
+        let member = self.members.get(name(revision));
+        let member = member.filter(|m| m.is_of(revision));
         let class = member.and_then(|m| m.class.as_ref().ok());
         class.map(String::as_str).unwrap_or_default()
     }
@@ -85,10 +98,11 @@ impl Classes {
         look(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The class of a revision that holds this tree.
-    pub(super) fn of(&self, name: &str, tree: &str) -> Option<Result<String, String>> {
+    /// The class of a revision as it is now.
+    pub(super) fn of(&self, revision: &Revision) -> Option<Result<String, String>> {
         self.held(|held| {
-            let member = held.members.get(name).filter(|m| m.tree == tree);
+            let member = held.members.get(name(revision));
+            let member = member.filter(|m| m.is_of(revision));
             member.map(|m| m.class.clone())
         })
     }
@@ -127,22 +141,24 @@ impl Classes {
         &self,
         revisions: impl Iterator<Item = &'r Revision>,
     ) -> (Vec<Grouped>, usize, Vec<(String, String)>) {
-        let mut groups: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, bool), Vec<(String, String)>> = BTreeMap::new();
         let (mut pending, mut failed) = (0, Vec::new());
         for revision in revisions {
             let (name, tree) = (name(revision), tree(revision));
-            match self.of(name, tree) {
+            match self.of(revision) {
                 Some(Ok(id)) => groups
-                    .entry(id)
+                    .entry((id, is_deletion(revision)))
                     .or_default()
                     .push((name.to_owned(), tree.to_owned())),
                 Some(Err(why)) => failed.push((name.to_owned(), why)),
                 None => pending += 1,
             }
         }
-        let groups = groups
-            .into_iter()
-            .map(|(id, members)| Grouped { id, members });
+        let groups = groups.into_iter().map(|((id, deletion), members)| Grouped {
+            id,
+            deletion,
+            members,
+        });
         let mut groups: Vec<Grouped> = groups.collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
         (groups, pending, failed)
@@ -155,6 +171,8 @@ struct Job {
     tree: String,
     package: String,
     repository: String,
+    /// Whether it is to be deleted: what that changes is that all of it goes.
+    deletion: bool,
     /// What is published, and its tree.
     base: Option<(String, String)>,
     upstream: Option<(String, String, String)>,
@@ -204,11 +222,17 @@ fn note(held: &mut Held, job: Job, class: Result<(String, Inputs, Class), Failur
         }
         Err(why) => (Err(why.message().to_owned()), Inputs::default()),
     };
-    let Job { name, tree, .. } = job;
+    let Job {
+        name,
+        tree,
+        deletion,
+        ..
+    } = job;
     held.members.insert(
         name,
         Member {
             tree,
+            deletion,
             class,
             inputs,
         },
@@ -232,7 +256,7 @@ fn jobs(board: &Board) -> Vec<Job> {
             held.classes.retain(|id, _| used.contains(id));
             let new = fleet.open().filter(|r| {
                 let known = held.members.get(name(r));
-                known.is_none_or(|m| m.tree != tree(r))
+                known.is_none_or(|m| !m.is_of(r))
             });
             new.take(BATCH).map(|r| job(fleet, r)).collect()
         })
@@ -253,7 +277,11 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
             tree(u).to_owned(),
         )
     });
-    let base = diff::published(fleet.package_of(&own), revision);
+    let deletion = is_deletion(revision);
+    let base = match deletion {
+        true => None,
+        false => diff::published(fleet.package_of(&own), revision),
+    };
     Job {
         base: base.map(|base| {
             let tree = fleet
@@ -264,6 +292,7 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
             (base, tree)
         }),
         tree: tree(revision).to_owned(),
+        deletion,
         package: part(revision, "packageName"),
         repository: part(revision, "repository"),
         upstream,
@@ -271,25 +300,35 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
     }
 }
 
-async fn compare(board: &Board, job: &Job) -> Result<(String, Inputs, Class), Failure> {
-    let client = &board.client;
-    let after = contents(client, &job.name).await?;
-    let before = match &job.base {
-        Some((base, _)) => Some(contents(client, base).await?),
-        None => None,
+/// What a revision is compared with, and what it holds: of one that is to be deleted, what goes, and nothing.
+async fn sides(client: &Client, job: &Job) -> Result<(Option<Files>, Files), Failure> {
+    let own = contents(client, &job.name).await?;
+    let (before, after) = match (&job.base, job.deletion) {
+        (_, true) => (Some(own), Contents::none()),
+        (Some((base, _)), false) => (Some(contents(client, base).await?), own),
+        (None, false) => (None, own),
     };
     let none = Contents::none();
-    let sides = [before.as_ref().unwrap_or(&none), &after];
-    if sides.iter().any(|side| !side.complete) {
+    let both = [before.as_ref().unwrap_or(&none), &after];
+    if both.iter().any(|side| !side.complete) {
         return Err(Failure::new(
             "it has links, or files that are binary or too large to be shown",
         ));
     }
-    let base_tree = job.base.as_ref().map(|(_, tree)| tree.as_str());
-    if may_hide(sides, [base_tree, Some(&job.tree)]) {
+    let tree = Some(job.tree.as_str());
+    let trees = match (&job.base, job.deletion) {
+        (_, true) => [tree, None],
+        (base, false) => [base.as_ref().map(|(_, tree)| tree.as_str()), tree],
+    };
+    if may_hide(both, trees) {
         return Err(Failure::new("what it changes is not shown"));
     }
-    let (before, after) = (before.map(|before| before.files), after.files);
+    Ok((before.map(|before| before.files), after.files))
+}
+
+async fn compare(board: &Board, job: &Job) -> Result<(String, Inputs, Class), Failure> {
+    let client = &board.client;
+    let (before, after) = sides(client, job).await?;
     let named = |e: model::NameError| Failure::of("read the package's place", &e);
     let place = (
         PackageName::parse(&job.package).map_err(named)?,
@@ -309,7 +348,11 @@ async fn compare(board: &Board, job: &Job) -> Result<(String, Inputs, Class), Fa
             tree: TreeId::parse(&job.tree).ok_or_else(|| Failure::new("it names no tree"))?,
         },
     };
-    let inputs = changes::inputs_of((&place.0, &place.1, &place.2), before.as_ref(), &after);
+    let place = (&place.0, &place.1, &place.2);
+    let inputs = match (&before, job.deletion) {
+        (Some(before), true) => changes::inputs_of(place, None, before),
+        (before, _) => changes::inputs_of(place, before.as_ref(), &after),
+    };
     let before = changes::aside(&before.unwrap_or_default());
     let after = changes::aside(&after);
     // A page of this process: its ids need not outlive it, and tell nothing of what a Secret holds.

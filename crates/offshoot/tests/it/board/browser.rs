@@ -1,7 +1,7 @@
 //! The board in Chromium, driven over its protocol; skipped, and said, where there is no Chromium. With `OFFSHOOT_AXE` (the
 //! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
 
-mod crowd;
+pub(super) mod crowd;
 mod keys;
 mod pictures;
 mod selection;

@@ -3,11 +3,13 @@
 mod browser;
 mod closed;
 mod conflicts;
+mod deletions;
 mod fake;
 mod grid;
 mod revision;
 mod rules;
 mod steer;
+mod words;
 mod writes;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

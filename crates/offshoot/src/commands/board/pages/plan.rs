@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::changes::{fields, inputs, text_diff};
 use super::layout::command;
-use super::{Context, nothing};
+use super::{Context, none};
 use crate::client::{PLANS, SETS, collection, object};
 use crate::commands::board::Board;
 use crate::exit::Failure;
@@ -29,7 +29,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
     let chosen = context.asked("set");
     html! {
         div.title { h1 { "Plan" } p { "What another upstream revision would do to every target, before it happens." } }
-        @if !context.rights.plan { (nothing("Your roles do not allow plans.")) }
+        @if !context.rights.plan { (none("Your roles do not allow plans.")) }
         @else {
             form #plan.inline aria-label="What to suppose" {
                 label { "Set" select name="set" {
@@ -125,7 +125,7 @@ fn shown(document: &Value, does: &str) -> Markup {
     html! {
         (command(does))
         ul.counts aria-label="Verdicts" { @for (word, count) in &verdicts { li { span.verdict { (word) } " " span.number { (count) } } } }
-        @if classes.is_empty() { (nothing("No content would change.")) }
+        @if classes.is_empty() { (none("No content would change.")) }
         @for class in classes.iter().take(SHOWN) {
             @let id = text(class, "id");
             section.card.class aria-label=(format!("Class {}", id.get(..8).unwrap_or(id))) {

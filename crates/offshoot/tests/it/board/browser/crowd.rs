@@ -131,7 +131,7 @@ fn sets(fake: &Fake) {
 }
 
 /// The fleet, for a user who may do everything, or nothing but look.
-pub(super) async fn crowd(allowed: bool) -> Fake {
+pub(in crate::board) async fn crowd(allowed: bool) -> Fake {
     let fake = Fake::start(&format!("ann {MARK}"), allowed).await;
     for name in ["edge", MARK] {
         let labels = json!({ "region": MARK, "tier": "edge" });

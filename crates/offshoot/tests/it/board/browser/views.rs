@@ -52,6 +52,14 @@ fn refused(browser: &mut Browser) {
     browser.until("document.querySelector('#dialog li') !== null");
 }
 
+/// What pages complained of, but that a revision that is asked for is not there.
+fn complaints(browser: &Browser) -> Vec<String> {
+    let all = browser.complaints.iter();
+    all.filter(|c| !c.contains("name=none") || !c.contains("404"))
+        .cloned()
+        .collect()
+}
+
 fn name(page: &str) -> String {
     page.replace(['?', '=', '&', '.', ':'], "-")
 }
@@ -103,7 +111,7 @@ async fn what_others_wrote_is_text_in_every_view_of_a_browser() {
         "{told}"
     );
     assert!(told.contains(MARK), "{told}");
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(complaints(browser), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,7 +154,7 @@ async fn every_view_can_be_read_otherwise_and_fits_320_pixels_in_a_browser() {
     browser.run("grid.only([...grid.cells.keys()]); grid.go('web-shop'); grid.told()");
     browser.until("document.querySelector('#selection-verbs .approve') !== null");
     check(browser, "crowd-chosen");
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(complaints(browser), Vec::<String>::new());
 }
 
 /// Holds a page to the width of its window: nobody scrolls sideways to read a line.
@@ -189,5 +197,5 @@ async fn who_may_only_look_finds_no_button_that_works_in_a_browser() {
     browser.run("document.querySelectorAll('main button').forEach((b) => { if (!b.dataset.copy) b.click(); })");
     assert_eq!(browser.run("document.getElementById('dialog').open"), false);
     browser.look("viewer-chosen");
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(complaints(browser), Vec::<String>::new());
 }
