@@ -152,22 +152,25 @@ document.addEventListener("click", (event) => {
   const request = { verb, entries: JSON.parse(entries) };
   ask(key ? { ...request, key, take } : request, command, words);
 });
-document.addEventListener("submit", async (event) => {
+const plan = async (form) => {
+  const asked = Object.fromEntries(new FormData(form));
+  history.replaceState(null, "", `./plan?${new URLSearchParams(asked)}`);
+  $("planned").replaceChildren(make("p", "Planning …"));
+  const answer = await post("./plan", asked);
+  if (answer.ok) $("planned").innerHTML = await answer.text();
+  else $("planned").replaceChildren(make("p", "The board refused.", { class: "trouble" }));
+};
+document.addEventListener("submit", (event) => {
   const form = event.target;
   event.preventDefault();
   if (form.matches("form.value")) {
     const value = form.elements.value.value;
     ask({ verb: "resolve", key: form.dataset.key, value, entries: JSON.parse(form.dataset.entries) },
       form.dataset.command.replace("VALUE", () => `'${value.replaceAll("'", "'\\''")}'`));
-  } else if (form.id === "plan") {
-    const asked = Object.fromEntries(new FormData(form));
-    history.replaceState(null, "", `./plan?${new URLSearchParams(asked)}`);
-    $("planned").replaceChildren(make("p", "Planning …"));
-    const answer = await post("./plan", asked);
-    if (answer.ok) $("planned").innerHTML = await answer.text();
-    else $("planned").replaceChildren(make("p", "The board refused.", { class: "trouble" }));
-  }
+  } else if (form.id === "plan") plan(form);
 });
+// The address of a plan names a revision, also an empty one.
+if ($("plan") && new URLSearchParams(location.search).has("revision")) plan($("plan"));
 
 // ---- the grid.
 const MARKS = { unknown: "?", uptodate: "✓", step: "›", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };

@@ -88,7 +88,8 @@ fn plan() -> Value {
     let id = "ab".repeat(32);
     let value = json!({ "parts": [{ "literal": MARK }] });
     let document = json!({
-        "format": 1, "sets": [],
+        "format": 1,
+        "sets": [{ "set": "default/web", "steps": ["canary", MARK] }],
         "classes": [{
             "id": id, "count": 2, "first": "default/web-edge",
             "contents": { "deployment.yaml": MARK },
@@ -98,7 +99,9 @@ fn plan() -> Value {
             }],
             "inputs": [{ "input": "context.region", "values": [{ "value": MARK, "count": 1 }, { "value": "us", "count": 1 }] }],
         }],
-        "targets": [{ "variant": format!("default/{MARK}"), "verdict": "upgrade", "class": id }],
+        "targets": [{
+            "variant": format!("default/{MARK}"), "set": "default/web", "verdict": "upgrade", "class": id, "step": MARK,
+        }],
         "leaving": [{ "variant": format!("default/{MARK}"), "why": MARK, "revisions": [] }],
         "failed": [{ "variant": "default/web", "reason": "RenderFailed", "message": MARK }],
         "unknown": [{ "what": MARK, "why": MARK }],

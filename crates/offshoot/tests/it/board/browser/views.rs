@@ -25,15 +25,17 @@ fn view(browser: &mut Browser, base: &str, (page, shows): (&str, &str)) {
     ));
 }
 
-/// The plan of a set, once it is shown.
+/// The plan of a set, once it is shown: its address restores it.
 fn planned(browser: &mut Browser, base: &str) {
     view(
         browser,
         base,
         ("plan?set=web&revision=v2", "wants revision"),
     );
-    browser.click("#plan button");
     browser.until("document.querySelector('#planned .card') !== null");
+    let steps = browser.run("document.getElementById('planned').innerText");
+    let steps = steps.as_str().unwrap();
+    assert!(steps.contains("in steps: canary 0 · "), "{steps}");
 }
 
 /// The class of the proposal.
