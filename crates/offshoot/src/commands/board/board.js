@@ -17,6 +17,32 @@ const post = (where, body) => fetch(where, {
   headers: { "X-Offshoot-Board": token, "Content-Type": "application/json" }, body: JSON.stringify(body),
 });
 
+// ---- the focus: told by what it is on and within what, so that it is found again in a page that was fetched anew.
+const TELLS = ["id", "href", "name", "aria-label", "data-act", "data-words", "data-steer", "data-set", "data-take", "data-key", "data-copy"];
+const named = (node) => node.id || node.getAttribute("aria-label") || node.getAttribute("aria-labelledby");
+const around = (node, top) => {
+  const names = [];
+  for (let n = node.parentElement; n && n !== top; n = n.parentElement) if (named(n)) names.push(named(n));
+  return names;
+};
+const tells = (node) => [node.tagName, ...TELLS.map((key) => node.getAttribute(key)), node.matches("code") ? node.textContent : ""].join("\n");
+const focused = (top) => {
+  const node = document.activeElement;
+  return node && node !== top && top.contains(node) ? { tag: node.tagName, tells: tells(node), around: around(node, top) } : null;
+};
+const focus = (node) => {
+  if (!node.matches("a, button, summary, [tabindex]")) node.tabIndex = -1;
+  node.focus({ preventScroll: true });
+};
+// Onto what it was on, else onto the heading of what it was in: whoever works by keys goes on from there.
+const refocus = (top, was, last = $("main")) => {
+  if (!was) return;
+  const same = [...top.querySelectorAll(was.tag)].find((n) => !n.disabled && tells(n) === was.tells && around(n, top).join() === was.around.join());
+  const parts = [...top.querySelectorAll("section, details, form, nav")];
+  const near = was.around.map((name) => parts.find((n) => named(n) === name)?.querySelector("h1, h2, h3, summary")).find(Boolean);
+  focus(same ?? near ?? top.querySelector("h1, h2, h3") ?? last);
+};
+
 // ---- live: the page is fetched again, and put in place where it differs.
 let version = Number(document.body.dataset.version), busy = false, again = false;
 const refresh = async () => {
@@ -38,11 +64,11 @@ const parts = async (all) => {
     const old = document.querySelector(query), now = page.querySelector(query);
     if (!old || !now || old.innerHTML === now.innerHTML) continue;
     if (query === "#main" && keeps(old, now)) continue;
-    const focus = document.activeElement?.id, open = new Set([...old.querySelectorAll("details[open]")].map((d) => d.id));
-    const was = new Set([...old.querySelectorAll("details")].map((d) => d.id));
+    const was = focused(old), open = new Set([...old.querySelectorAll("details[open]")].map((d) => d.id));
+    const known = new Set([...old.querySelectorAll("details")].map((d) => d.id));
     old.innerHTML = now.innerHTML;
-    for (const d of old.querySelectorAll("details")) if (d.id && was.has(d.id)) d.open = open.has(d.id);
-    if (focus && old.contains($(focus))) $(focus).focus();
+    for (const d of old.querySelectorAll("details")) if (d.id && known.has(d.id)) d.open = open.has(d.id);
+    refocus(old, was);
     if (query === "#main") say("The page shows what is there now.");
   }
 };
@@ -114,8 +140,12 @@ const confirm = ({ words, means, command, where, request }) => {
   dialog.showModal();
   go.focus();
 };
-// A page that was not changed under an open dialog follows once it is closed.
-$("dialog").addEventListener("close", () => refresh());
+// A page that was not changed under an open dialog follows once it is closed. What opened it may be gone by then.
+$("dialog").addEventListener("close", () => {
+  const at = document.activeElement;
+  if (at === document.body || $("dialog").contains(at)) focus(grid?.box ?? document.querySelector("#main h1") ?? $("main"));
+  refresh();
+});
 const outcome = (told, answer) => {
   told.replaceChildren();
   if (answer.error || answer.broken) told.append(make("p", answer.error || answer.broken, { class: "trouble" }));
@@ -355,6 +385,8 @@ class Grid {
   enter() {
     const cell = this.cells.get(this.active);
     if (cell?.d) location.href = `./revision?name=${encodeURIComponent(cell.d)}`;
+    // What has no revision is told of beside the grid, with the way out.
+    else if (cell) $("about").focus();
   }
   keyed(event) {
     const at = this.cells.get(this.active)?.at ?? -1;
@@ -376,7 +408,7 @@ class Grid {
   }
   told() {
     $("chosen").textContent = this.chosen.size;
-    const row = $("selection-verbs"), cells = [...this.chosen].map((v) => this.cells.get(v)).filter((c) => c?.d && c.t);
+    const row = $("selection-verbs"), cells = [...this.chosen].map((v) => this.cells.get(v)).filter((c) => c?.d && c.t), was = focused(row);
     row.replaceChildren();
     // What is of a closed step or of another version than is wanted, and deletions of what a rollout still has, are decided each on its own page.
     const [waiting, standing, blocked] = [this.early, this.kept, this.blocked].map((names) => new Set(names));
@@ -406,16 +438,18 @@ class Grid {
     const closed = cells.filter((c) => ["Draft", "Proposed"].includes(c.l) && early(c)).length, left = cells.filter(kept).length;
     if (closed) row.append(make("p", `${closed} of closed steps or of another version than is wanted: each is decided on its own page`, { class: "soft" }));
     if (left) row.append(make("p", `${counted(left, "deletion", "deletions")} of what a rollout still has: each is approved on its own page`, { class: "soft" }));
+    refocus(row, was, this.box);
     this.about();
   }
   about() {
-    const cell = this.cells.get(this.active), box = $("about");
+    const cell = this.cells.get(this.active), box = $("about"), was = focused(box);
     box.replaceChildren();
+    box.removeAttribute("aria-label");
     if (!cell) return;
     const facts = make("dl", undefined, { class: "facts column" });
     const fact = (word, text, link) => {
       if (!text) return;
-      const row = make("div"), value = make("dd");
+      const row = make("div"), value = make("dd", undefined, { class: "whole" });
       value.append(link ? make("a", text, { href: link }) : text);
       row.append(make("dt", word), value);
       facts.append(row);
@@ -425,8 +459,15 @@ class Grid {
     fact("Revision", cell.d, `./revision?name=${encodeURIComponent(cell.d)}`);
     fact("Class", cell.c.slice(0, 8), `./changes?class=${cell.c}`);
     fact("Labels", Object.entries(cell.labels).map(([k, v]) => `${k}=${v}`).join(", "));
-    fact("Says", cell.m.length > 180 ? `${cell.m.slice(0, 180)}…` : cell.m);
+    fact("Says", cell.m);
+    box.setAttribute("aria-label", cell.v);
     box.append(make("h3", cell.v), facts);
+    if (cell.k === "failed" || !cell.d) {
+      const why = `offshoot why ${quoted(`pvar/${cell.v}`)}${$("selection-verbs").dataset.flags}`, does = make("div", undefined, { class: "command" });
+      does.append(make("code", why, { tabindex: "0" }), make("button", "Copy", { type: "button", class: "small", "data-copy": why }));
+      box.append(does);
+    }
+    refocus(box, was, box);
   }
 }
 const grid = $("grid") ? new Grid($("grid"), $("filter")) : null;
