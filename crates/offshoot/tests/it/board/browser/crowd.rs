@@ -15,12 +15,12 @@ pub(super) const DRAFT: &str = "edge.web.v2";
 const PROPOSAL: &str = "edge.shop.v2";
 
 /// All pages, each with what it shows once it is there.
-pub(super) const VIEWS: [(&str, &str); 13] = [
+pub(super) const VIEWS: [(&str, &str); 14] = [
     ("", "Waiting for you"),
     ("sets", "Rollout: "),
     ("targets", "3 of 3 targets"),
     ("targets?sort=label:region", "3 of 3 targets"),
-    ("changes", "in 2 classes"),
+    ("changes", "in 3 classes"),
     ("conflicts", "Taking it would make"),
     ("plan", "Plan"),
     ("revision?name=edge.web.v2", "Fields"),
@@ -31,6 +31,7 @@ pub(super) const VIEWS: [(&str, &str); 13] = [
         "revision?name=edge.web.v2&part=history",
         "Revisions of this package",
     ),
+    ("revision?name=edge.old.v1", "what stands below goes"),
     ("revision?name=none", "none"),
 ];
 
@@ -176,6 +177,7 @@ pub(in crate::board) async fn crowd(allowed: bool) -> Fake {
         revision(DRAFT, "web", "Draft", 2),
         revision("edge.shop.v1", "shop", "Published", 3),
         revision(PROPOSAL, "shop", "Proposed", 4),
+        revision("edge.old.v1", "old", "DeletionProposed", 6),
         // It cannot be compared: a name that is none stands in it.
         revision(MARK, MARK, "Draft", 5),
     ] {

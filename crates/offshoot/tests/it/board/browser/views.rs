@@ -40,7 +40,7 @@ fn planned(browser: &mut Browser, base: &str) {
 
 /// The class of the proposal.
 fn class(browser: &mut Browser, base: &str) {
-    view(browser, base, ("changes", "in 2 classes"));
+    view(browser, base, ("changes", "in 3 classes"));
     browser.run("document.querySelectorAll('.class').forEach((c) => { if (c.querySelector('[data-act=approve]')) c.querySelector('h2 a').click(); })");
     browser.until(
         "document.body?.dataset.ready === 'yes' && document.querySelector('.diff') !== null",
