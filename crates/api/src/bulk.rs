@@ -25,6 +25,8 @@ pub struct BulkEntry {
     pub verb: String,
     /// The tree that was seen, if that was said.
     pub tree: Option<String>,
+    /// The class of changes that was seen and its inputs, as JSON, if that was said.
+    pub class: Option<String>,
 }
 
 /// What came of an entry.
@@ -163,6 +165,7 @@ fn read_entry(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<BulkEnt
         name: named?,
         verb: verb?,
         tree,
+        class: entry.raw("class").map(Value::to_string),
     })
 }
 

@@ -90,6 +90,7 @@ impl Engine {
             machine: commit.machine,
             conditions: commit.conditions,
             conflicts: text.as_deref(),
+            class: None,
             acting_for: &by.acting_for,
         };
         let now = self.now();

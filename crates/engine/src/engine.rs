@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use model::{ObjectKey, Revision};
+use model::{GitLock, ObjectKey, Revision, TreeId};
+use package::clone::Marked;
 
 use crate::cache::Cache;
 use crate::controllers::queue::{Key, Queue};
@@ -98,6 +99,22 @@ impl fmt::Debug for Engine {
 /// A set's compiled templates, or what is wrong with them.
 pub(crate) type Templates = Arc<std::result::Result<plan::set::Compiled, Vec<model::Problem>>>;
 
+/// What is known of trees by their ids: it holds of the same tree wherever it stands, so that supposed worlds share it.
+pub(crate) struct Trees {
+    pub(crate) facts: Cache<TreeId, Arc<Facts>>,
+    /// Upstream packages with what is the same in all their clones, by what those name as their upstream.
+    pub(crate) marked: Cache<(TreeId, GitLock), Arc<Marked>>,
+}
+
+impl Trees {
+    fn new(bytes: usize) -> Arc<Self> {
+        Arc::new(Self {
+            facts: Cache::new(bytes),
+            marked: Cache::new(bytes / 2),
+        })
+    }
+}
+
 /// What the engine is made of.
 pub(crate) struct Inner {
     pub(crate) ports: Ports,
@@ -113,9 +130,7 @@ pub(crate) struct Inner {
     pub(crate) stats: Counters,
     pub(crate) turns: crate::stats::Turns,
     pub(crate) kinds: Mutex<BTreeMap<crate::ports::Gvk, tokio::task::AbortHandle>>,
-    pub(crate) facts: Cache<model::TreeId, Arc<Facts>>,
-    /// Upstream packages with their identity marks.
-    pub(crate) marked: Cache<model::TreeId, Arc<model::Files>>,
+    pub(crate) trees: Arc<Trees>,
     /// What is collected instead of done where the world is only supposed.
     pub(crate) supposed: Option<Collected>,
     world: RwLock<World>,
@@ -125,7 +140,8 @@ pub(crate) struct Inner {
 impl Engine {
     /// An engine over these ports and this store; nothing runs until [`Engine::run`].
     pub fn new(ports: Ports, store: Arc<dyn store::Store>, options: Options) -> Self {
-        Self::of(ports, store, options, None, World::default())
+        let trees = Trees::new(options.cache_bytes);
+        Self::of(ports, store, options, None, (World::default(), trees))
     }
 
     /// An engine that begins with what is known already; in a supposed world, whom news touch is collected.
@@ -134,10 +150,8 @@ impl Engine {
         store: Arc<dyn store::Store>,
         options: Options,
         supposed: Option<Collected>,
-        world: World,
+        (world, trees): (World, Arc<Trees>),
     ) -> Self {
-        let facts = Cache::new(options.cache_bytes);
-        let marked = Cache::new(options.cache_bytes / 4);
         let queue = Queue::of(options.in_flight);
         Self {
             inner: Arc::new(Inner {
@@ -154,8 +168,7 @@ impl Engine {
                 stats: Counters::default(),
                 turns: crate::stats::Turns::default(),
                 kinds: Mutex::default(),
-                facts,
-                marked,
+                trees,
                 supposed,
                 world: RwLock::new(world),
                 stopped: AtomicBool::new(false),

@@ -156,10 +156,28 @@ impl Error {
                 reason, message, ..
             } => ((*reason).to_owned(), message.clone()),
             Self::Render { status, .. } => ("RenderFailed".to_owned(), status.cause()),
+            Self::Store { source, .. } if source.is_away() => {
+                ("RepositoryNotReady".to_owned(), self.chain())
+            }
             Self::Contents { class, message, .. } if *class == Class::NotFound => {
                 ("OldUpstreamNotFound".to_owned(), message.clone())
             }
             other => ("Error".to_owned(), other.chain()),
+        }
+    }
+
+    /// Its class for whoever tries again: a repository that is away comes back, and so do credentials and what somebody put
+    /// back or made anew while this was decided; nobody of ours hears of it.
+    pub(crate) fn retry_class(&self) -> Class {
+        match self {
+            Self::Store { source, .. }
+                if source.is_away()
+                    || source.is_refused()
+                    || matches!(source, store::Error::Missing { .. }) =>
+            {
+                Class::Unavailable
+            }
+            other => other.class(),
         }
     }
 

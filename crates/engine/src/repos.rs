@@ -302,8 +302,9 @@ impl Engine {
         }
         let layout = Layout::of(repository)?;
         let git = &repository.git;
+        let was_there = self.was_there(repository);
         let spec = RemoteSpec {
-            create_repository: git.create,
+            create_repository: git.create && !was_there,
             branch: Some(git.branch.clone()),
             create_branch: (git.create_branch || git.create).then(|| committer(self.now())),
             credentials: self.credentials(
@@ -318,9 +319,15 @@ impl Engine {
             ..RemoteSpec::new(&git.repo)
         };
         let repo = self.remote(address, self.inner.store.open(spec)).await;
+        let gone = |source| match source {
+            store::Error::NoRepository { url } if git.create && was_there => {
+                store::Error::Gone { url }
+            }
+            other => other,
+        };
         let repo = repo.map_err(|source| Error::Store {
             attempt: "open the repository",
-            source,
+            source: gone(source),
         })?;
         self.learn(|world| {
             world.repositories.resolve(&git.repo, repo.url());
@@ -336,6 +343,13 @@ impl Engine {
         // After it is kept: where the journal cannot be followed now, each look tries again, and reads go on meanwhile.
         self.recover(&open).await?;
         Ok(open)
+    }
+
+    /// Whether a look at a registered repository has found its branch before: then `git.create` makes no other one in its place,
+    /// which would stand for everything that is in the missing one.
+    fn was_there(&self, repository: &Repository) -> bool {
+        let stored = self.world(|w| w.repository(&repository.key.namespace, &repository.name));
+        stored.is_some_and(|stored| !stored.status.git_commit.is_empty())
     }
 
     /// Whether what the mirror holds is this registration's to see: other registrations of the address fetched into it

@@ -66,6 +66,11 @@ impl Failure {
         self
     }
 
+    /// Whether it names a way out.
+    pub(crate) fn is_hinted(&self) -> bool {
+        self.hint.is_some()
+    }
+
     /// The same of a request that met something else than it expected.
     #[must_use]
     pub(crate) fn conflict(mut self) -> Self {

@@ -4,10 +4,17 @@
 //! of a deployment repository, and the identity marks that later merges pair by. Every other byte
 //! stays, untouched files stay [`model::File::Kept`], and nothing is skipped without a word.
 
+mod marked;
+
+use std::collections::BTreeMap;
+
 use model::{File, Files, GitLock, GitUpstream, PackageName, PackagePath, Problem};
 use yaml::{Edit, Kind, Limits, Node, Path, Place, Stream};
 
+pub use marked::Marked;
+
 use crate::context;
+use crate::documents::Parsed;
 use crate::kptfile::{self, EditError, Kptfile, ReadError};
 use crate::merge::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 use crate::schema::split_api_version;
@@ -82,54 +89,76 @@ impl CloneError {
 
 /// Clones a package.
 pub fn clone(upstream: &Files, spec: &CloneSpec) -> Result<Cloned, CloneError> {
-    clone_with(upstream, None, spec)
+    clone_with(upstream, None, spec, &mut Parsed::default())
 }
 
-/// Clones a package whose files [`mark`] has marked already: most of them are the same in every downstream package.
+/// Clones a package of which most is the same in every downstream package, if that is at hand. What was parsed is noted.
 pub(crate) fn clone_with(
     upstream: &Files,
-    marked: Option<&Files>,
+    marked: Option<&Marked>,
     spec: &CloneSpec,
+    parsed: &mut Parsed,
 ) -> Result<Cloned, CloneError> {
+    if let Some(marked) = marked {
+        parsed.share(marked.parsed());
+    }
     let package = || spec.package.clone();
-    let read = Kptfile::of_files(upstream).map_err(|source| match source {
-        ReadError::Missing => CloneError::MissingKptfile { package: package() },
-        source => CloneError::ReadKptfile {
-            package: package(),
-            source,
-        },
-    })?;
-    let edits = [
-        kptfile::Edit::SetName(spec.package.to_string()),
-        kptfile::Edit::SetUpstream(normal_upstream(&spec.upstream)),
-        kptfile::Edit::SetLock(normal_lock(&spec.lock)),
-    ];
-    let mut files = upstream.clone();
-    let edited = read.edit_into(&edits, &mut files);
-    edited.map_err(|source| CloneError::EditKptfile {
+    let root = kptfile::path();
+    let kptfile = match marked.and_then(|marked| marked.kptfile(spec)) {
+        Some(kptfile) => kptfile.edit_stream(&[name_edit(&spec.package)]),
+        None => read(upstream, &spec.package)?.edit_stream(&[
+            name_edit(&spec.package),
+            kptfile::Edit::SetUpstream(normal_upstream(&spec.upstream)),
+            kptfile::Edit::SetLock(normal_lock(&spec.lock)),
+        ]),
+    };
+    let kptfile = kptfile.map_err(|source| CloneError::EditKptfile {
         package: package(),
         source,
     })?;
+    let mut files = upstream.clone();
+    let mut edited = BTreeMap::from([(root.clone(), kptfile)]);
     if spec.deployment {
-        files =
-            context::named(&files, &spec.package).map_err(|source| CloneError::EditContext {
-                package: package(),
-                source,
-            })?;
+        let named = context::name(&mut files, &spec.package);
+        edited.extend(named.map_err(|source| CloneError::EditContext {
+            package: package(),
+            source,
+        })?);
     }
     let mut warnings = Vec::new();
-    let root = kptfile::path();
     let known = |path: &PackagePath, file: &File| {
         let marked = marked.filter(|_| *path != root && upstream.get(path) == Some(file))?;
-        marked.get(path).cloned()
+        marked.files().get(path).cloned()
     };
-    let marked = files.iter().map(|(path, file)| {
-        let file = known(path, file)
-            .unwrap_or_else(|| mark_file(path, file, *path == root, &mut warnings));
-        (path.clone(), file)
-    });
-    let files = marked.collect();
+    for (path, file) in &mut files {
+        if let Some(known) = known(path, file) {
+            *file = known;
+        } else if let Some(stream) = edited.remove(path) {
+            let stream = mark_stream(path, stream, *path == root, &mut warnings);
+            *file = file.with_bytes(stream.text().as_bytes());
+            parsed.note(path, file, stream);
+        } else {
+            *file = mark_file(path, file, &mut warnings).0;
+        }
+    }
     Ok(Cloned { files, warnings })
+}
+
+fn name_edit(package: &PackageName) -> kptfile::Edit {
+    kptfile::Edit::SetName(package.to_string())
+}
+
+/// The upstream's Kptfile.
+fn read(upstream: &Files, package: &PackageName) -> Result<Kptfile, CloneError> {
+    Kptfile::of_files(upstream).map_err(|source| match source {
+        ReadError::Missing => CloneError::MissingKptfile {
+            package: package.clone(),
+        },
+        source => CloneError::ReadKptfile {
+            package: package.clone(),
+            source,
+        },
+    })
 }
 
 /// Writes the identity marks that are missing; what is marked keeps its marks.
@@ -138,7 +167,7 @@ pub(crate) fn clone_with(
 pub fn mark(files: &Files) -> Cloned {
     let mut warnings = Vec::new();
     let marked = files.iter().map(|(path, file)| {
-        let file = mark_file(path, file, false, &mut warnings);
+        let (file, _) = mark_file(path, file, &mut warnings);
         (path.clone(), file)
     });
     let files = marked.collect();
@@ -173,33 +202,52 @@ fn normal_repo(repo: &str) -> String {
     format!("{repo}.git")
 }
 
-fn mark_file(path: &PackagePath, file: &File, rename: bool, warnings: &mut Vec<Problem>) -> File {
+/// A file with marks, and as it was parsed, where it was.
+fn mark_file(
+    path: &PackagePath,
+    file: &File,
+    warnings: &mut Vec<Problem>,
+) -> (File, Option<Stream>) {
     let name = path.file_name();
     if name != kptfile::FILE_NAME && !name.ends_with(".yaml") && !name.ends_with(".yml") {
-        return file.clone();
+        return (file.clone(), None);
     }
-    let mut warn = |why: String| {
-        let what = format!("{path}: no identity marks written: {why}");
-        warnings.push(Problem::new(path.as_str(), what));
+    let parsed = match file.as_text() {
+        Some(text) => Stream::parse(text, &Limits::default()).map_err(|error| error.to_string()),
+        None => Err("the file is not text".to_owned()),
     };
-    let Some(text) = file.as_text() else {
-        warn("the file is not text".to_owned());
-        return file.clone();
-    };
-    let mut stream = match Stream::parse(text, &Limits::default()) {
-        Ok(stream) => stream,
-        Err(error) => {
-            warn(error.to_string());
-            return file.clone();
+    match parsed {
+        Ok(stream) => {
+            let stream = mark_stream(path, stream, false, warnings);
+            let file = file.with_bytes(stream.text().as_bytes());
+            (file, Some(stream))
         }
-    };
+        Err(why) => {
+            warnings.push(unmarked(path, &why));
+            (file.clone(), None)
+        }
+    }
+}
+
+/// A parsed file with marks; `rename` as in [`mark_document`].
+fn mark_stream(
+    path: &PackagePath,
+    mut stream: Stream,
+    rename: bool,
+    warnings: &mut Vec<Problem>,
+) -> Stream {
     for index in 0..stream.len() {
         match mark_document(&stream, index, rename) {
             Ok(marked) => stream = marked,
-            Err(error) => warn(error.to_string()),
+            Err(error) => warnings.push(unmarked(path, &error.to_string())),
         }
     }
-    file.with_bytes(stream.text().as_bytes())
+    stream
+}
+
+fn unmarked(path: &PackagePath, why: &str) -> Problem {
+    let what = format!("{path}: no identity marks written: {why}");
+    Problem::new(path.as_str(), what)
 }
 
 /// Marks one document: a comment at `metadata:` and an annotation with the same content.

@@ -89,11 +89,20 @@ pub fn data(package: &Files) -> Pairs {
 /// comments stay, a missing context is made.
 pub fn named(files: &Files, package: &PackageName) -> Result<Files, ContextError> {
     let mut files = files.clone();
-    let (path, index, stream) = match find_parsed(&files) {
+    name(&mut files, package)?;
+    Ok(files)
+}
+
+/// The same in place; the context as it is then, parsed.
+pub(crate) fn name(
+    files: &mut Files,
+    package: &PackageName,
+) -> Result<Option<(PackagePath, Stream)>, ContextError> {
+    let (path, index, stream) = match find_parsed(files) {
         Some(place) => place,
         None => {
             let Ok(path) = PackagePath::parse(FILE_NAME) else {
-                return Ok(files);
+                return Ok(None);
             };
             files.insert(path.clone(), File::text(EMPTY));
             let stream = Stream::parse(EMPTY, &Limits::default());
@@ -105,7 +114,7 @@ pub fn named(files: &Files, package: &PackageName) -> Result<Files, ContextError
         }
     };
     let Some(file) = files.get(&path).cloned() else {
-        return Ok(files);
+        return Ok(None);
     };
     let set = |key: &str| Edit::set(Path::keys(["data", key]), package.as_str());
     let stream = stream.apply(index, &[set("name"), set("package-path")]);
@@ -113,8 +122,8 @@ pub fn named(files: &Files, package: &PackageName) -> Result<Files, ContextError
         file: path.clone(),
         source,
     })?;
-    files.insert(path, file.with_bytes(stream.text().as_bytes()));
-    Ok(files)
+    files.insert(path.clone(), file.with_bytes(stream.text().as_bytes()));
+    Ok(Some((path, stream)))
 }
 
 /// A context that says nothing yet.

@@ -3,6 +3,7 @@
 //! It keeps the text that it was read from. What is written is that text with the fewest edits, so that
 //! whatever nobody changed keeps its bytes (V5).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Class, File, PackagePath};
@@ -54,6 +55,15 @@ pub(crate) struct Document {
     pub(crate) document: usize,
     /// Its value as read.
     pub(crate) value: Arc<Value>,
+}
+
+/// What documents were written to.
+#[derive(Debug)]
+pub(crate) enum Written {
+    /// The text with all documents, as it was parsed to be checked.
+    Whole(Stream),
+    /// The text without those that were dropped.
+    Fewer(String),
 }
 
 /// A parsed file.
@@ -141,6 +151,18 @@ impl Documents {
         &self,
         now: impl Fn(usize) -> Option<Arc<Value>>,
     ) -> Result<Option<String>, DocumentsError> {
+        Ok(match self.written(now)? {
+            Some(Written::Whole(stream)) => Some(stream.text().to_owned()),
+            Some(Written::Fewer(text)) => Some(text),
+            None => None,
+        })
+    }
+
+    /// The same, parsed where no document is dropped.
+    pub(crate) fn written(
+        &self,
+        now: impl Fn(usize) -> Option<Arc<Value>>,
+    ) -> Result<Option<Written>, DocumentsError> {
         let mut pairs = Vec::new();
         let mut dropped = Vec::new();
         for (at, document) in self.documents.iter().enumerate() {
@@ -164,12 +186,89 @@ impl Documents {
         }
         let stream = written.as_ref().unwrap_or(&self.stream);
         if dropped.is_empty() {
-            return Ok(Some(stream.text().to_owned()));
+            return Ok(Some(Written::Whole(stream.clone())));
         }
         let kept = stream
             .documents()
             .filter(|document| !dropped.contains(&document.index()));
-        Ok(Some(kept.map(|document| document.text()).collect()))
+        let text = kept.map(|document| document.text()).collect();
+        Ok(Some(Written::Fewer(text)))
+    }
+}
+
+/// Files that were parsed already, each with the bytes that it was parsed from: whoever reads the same bytes again is given
+/// the same documents. Of any other bytes nothing is known, and they are parsed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Parsed {
+    own: BTreeMap<PackagePath, Known>,
+    /// What others know, too.
+    shared: Option<Arc<Self>>,
+}
+
+/// A file that was parsed.
+#[derive(Debug, Clone)]
+struct Known {
+    bytes: Arc<[u8]>,
+    stream: Stream,
+    /// Its documents, where somebody has read them.
+    documents: Option<Documents>,
+}
+
+impl Parsed {
+    /// Notes what a file was parsed to. Its documents are read when somebody asks for them.
+    pub(crate) fn note(&mut self, path: &PackagePath, file: &File, stream: Stream) {
+        let known = Known {
+            bytes: Arc::clone(file.bytes()),
+            stream,
+            documents: None,
+        };
+        self.own.insert(path.clone(), known);
+    }
+
+    /// Reads the documents of all files that were noted, for those who share them.
+    pub(crate) fn read(&mut self) {
+        for (path, known) in &mut self.own {
+            known.documents = Documents::of(path, known.stream.clone()).ok();
+        }
+    }
+
+    fn known(&self, path: &PackagePath, file: &File) -> Option<&Known> {
+        let is_it = |known: &&Known| {
+            Arc::ptr_eq(&known.bytes, file.bytes()) || known.bytes == *file.bytes()
+        };
+        let own = self.own.get(path).filter(is_it);
+        own.or_else(|| self.shared.as_ref()?.known(path, file))
+    }
+
+    /// Looks there for what is not known here.
+    pub(crate) fn share(&mut self, shared: &Arc<Self>) {
+        self.shared = Some(Arc::clone(shared));
+    }
+
+    /// A file as it was parsed.
+    pub(crate) fn stream(&self, path: &PackagePath, file: &File) -> Option<&Stream> {
+        self.known(path, file).map(|known| &known.stream)
+    }
+
+    /// The documents of a file.
+    pub(crate) fn documents(
+        &self,
+        path: &PackagePath,
+        file: &File,
+    ) -> Result<Documents, DocumentsError> {
+        match self.known(path, file) {
+            Some(Known {
+                documents: Some(documents),
+                ..
+            }) => Ok(documents.clone()),
+            Some(known) => Documents::of(path, known.stream.clone()),
+            None => Documents::parse(path, file),
+        }
+    }
+
+    /// All that another one knows, too.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.own.extend(other.own);
     }
 }
 

@@ -14,10 +14,10 @@ use std::fmt;
 
 use model::{Class, Door, Lifecycle, Refusal};
 
-pub use approve::{ApproveObserved, EXPECTED_TREE, Publish, approve, next_number};
+pub use approve::{APPROVED_CLASS, ApproveObserved, EXPECTED_TREE, Publish, approve, next_number};
 pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
 pub use delete::{DeleteObserved, DeletePlan, Follower, delete, follows};
-pub use many::{Fit, Verb, fit, is_as_seen, meant};
+pub use many::{Fit, IN_CONFLICT, Verb, fit, is_as_seen, meant};
 pub use update::{Change, UpdateObserved, propose, save, update};
 
 /// A verb that is refused, in Porch's words where it has some.

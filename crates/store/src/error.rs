@@ -41,6 +41,14 @@ pub enum Error {
         /// The URL.
         url: String,
     },
+    /// There was a repository at the URL, and it is not there now.
+    #[error(
+        "the git repository at {url} is gone: none is made where one was; put it back, or delete its registration and register it anew"
+    )]
+    Gone {
+        /// The URL.
+        url: String,
+    },
     /// The branch does not exist and was not to be made.
     #[error("repository {url} has no branch {branch:?}")]
     NoBranch {
@@ -161,6 +169,28 @@ impl Error {
         }
     }
 
+    /// Whether the repository as a whole is not there or cannot be reached now: that is nothing of what was asked of it, and
+    /// worth another try.
+    pub fn is_away(&self) -> bool {
+        match self {
+            Self::NoRepository { .. } | Self::Gone { .. } => true,
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            Self::Remote { class, .. } => matches!(class, Class::Unavailable | Class::NotFound),
+            _ => false,
+        }
+    }
+
+    /// Whether credentials were refused, which somebody may renew at the remote's side.
+    pub fn is_refused(&self) -> bool {
+        matches!(
+            self,
+            Self::Remote {
+                class: Class::Denied,
+                ..
+            }
+        )
+    }
+
     /// What kind of failure this is.
     pub fn class(&self) -> Class {
         match self {
@@ -170,9 +200,10 @@ impl Error {
             | Self::BrokenRef { .. }
             | Self::BrokenRefs { .. }
             | Self::Nonsense { .. } => Class::Invalid,
-            Self::NoRepository { .. } | Self::NoBranch { .. } | Self::Missing { .. } => {
-                Class::NotFound
-            }
+            Self::NoRepository { .. }
+            | Self::Gone { .. }
+            | Self::NoBranch { .. }
+            | Self::Missing { .. } => Class::NotFound,
             Self::ReadOnly { .. } | Self::Outside { .. } => Class::Denied,
             Self::TooLarge { .. } => Class::Limit,
             Self::Io { source, .. } => match source.kind() {

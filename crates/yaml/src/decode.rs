@@ -309,7 +309,8 @@ impl<'a> Decoder<'a> {
             return Ok(None);
         };
         if let Body::Map { fields: into, .. } = &mut around.body {
-            for (name, (_, value)) in fields.names.into_iter().zip(fields.entries) {
+            for (tag, (text, value)) in fields.tags.into_iter().zip(fields.entries) {
+                let name = Key { text, tag };
                 match self.reader {
                     Reader::V3 => into.add(name, value),
                     Reader::Sigs => self.put(into, open.node, name, value)?,
@@ -345,12 +346,10 @@ impl<'a> Decoder<'a> {
         name: Key,
         value: Value,
     ) -> Result<(), Error> {
-        let text = name.text.clone();
-        if fields.set(name, value) && self.strict && self.reader == Reader::Sigs {
-            return Err(key.error(
-                ErrorKind::DuplicateKey,
-                format!("key \"{text}\" already set in map"),
-            ));
+        let twice = fields.set(name, value);
+        if let Some(text) = twice.filter(|_| self.strict && self.reader == Reader::Sigs) {
+            let message = format!("key \"{text}\" already set in map");
+            return Err(key.error(ErrorKind::DuplicateKey, message));
         }
         Ok(())
     }
@@ -407,7 +406,8 @@ struct Key {
 #[derive(Default)]
 struct Fields {
     entries: Vec<(String, Value)>,
-    names: Vec<Key>,
+    /// What each key is, beside its text.
+    tags: Vec<&'static str>,
     index: BTreeMap<String, usize>,
 }
 
@@ -431,24 +431,20 @@ impl Fields {
         if !self.index.is_empty() {
             self.index.insert(name.text.clone(), self.entries.len());
         }
-        self.entries.push((name.text.clone(), value));
-        self.names.push(name);
+        self.entries.push((name.text, value));
+        self.tags.push(name.tag);
     }
 
-    /// Sets a field; tells whether one of the same key and type was there.
-    fn set(&mut self, name: Key, value: Value) -> bool {
-        match self.position(&name.text) {
-            None => {
-                self.push(name, value);
-                false
-            }
-            Some(at) => {
-                let same = self.names[at].tag == name.tag;
-                self.entries[at].1 = value;
-                self.names[at] = name;
-                same
-            }
-        }
+    /// Sets a field; the key's text where one of the same key and type was there.
+    fn set(&mut self, name: Key, value: Value) -> Option<String> {
+        let Some(at) = self.position(&name.text) else {
+            self.push(name, value);
+            return None;
+        };
+        let same = self.tags[at] == name.tag;
+        self.entries[at].1 = value;
+        self.tags[at] = name.tag;
+        same.then_some(name.text)
     }
 
     /// Adds a field unless there is one.

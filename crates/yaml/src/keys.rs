@@ -23,7 +23,17 @@ impl<'a> Node<'a> {
     /// The entry under a key that the mapping itself holds.
     #[must_use]
     pub fn entry(&self, key: &str) -> Option<Entry<'a>> {
-        named(self.through(), key).0
+        let node = self.through();
+        if node.is_large() {
+            return named(node, key).0;
+        }
+        // Whether the key stands twice is not asked: the first one ends the search.
+        node.entries().find(|entry| is(entry, key))
+    }
+
+    /// Whether it is a mapping whose entries are found by a list.
+    fn is_large(&self) -> bool {
+        self.kind() == Kind::Mapping && self.children().len() > 2 * FEW
     }
 }
 
@@ -32,11 +42,11 @@ pub(crate) fn named<'a>(node: Node<'a>, key: &str) -> (Option<Entry<'a>>, Option
     if node.kind() != Kind::Mapping {
         return (None, None);
     }
-    let children = node.children();
-    if children.len() <= 2 * FEW {
+    if !node.is_large() {
         let mut found = node.entries().filter(|entry| is(entry, key));
         return (found.next(), found.next());
     }
+    let children = node.children();
     let tree = node.stream.tree(node.doc);
     let sorted = tree.keys.get_or_init(|| sorted(node));
     let Some(places) = sorted.get(&node.id) else {

@@ -8,6 +8,9 @@ use crate::scalar::{self, Reader, Scalar};
 use crate::stream::Stream;
 use crate::tree::{Content, Id, Kind, NONE, NodeData, Style};
 
+/// Mappings of up to so many entries are looked through for keys that stand twice, larger ones by a sorted set.
+const FEW: usize = 16;
+
 /// A node of a document. Copying is free.
 ///
 /// Lookups look through aliases, so that `get` and `at` answer as the readers would; [`Node::kind`] does not.
@@ -235,7 +238,7 @@ impl<'a> Node<'a> {
     }
 
     /// The entries of a mapping in order, merge keys as they are; nothing for other nodes.
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'a>> + use<'a> {
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'a>> + Clone + use<'a> {
         let node = self.through();
         let children = if node.kind() == Kind::Mapping {
             node.children()
@@ -329,10 +332,30 @@ impl<'a> Node<'a> {
     /// The keys that a mapping holds more than once, each at its second and later places.
     #[must_use]
     pub fn duplicate_keys(&self) -> Vec<Self> {
+        if self.keys_differ() {
+            return Vec::new();
+        }
         let mut seen = std::collections::BTreeSet::new();
         self.entries()
             .map(|entry| entry.key)
             .filter(|key| key.key_text().is_some_and(|text| !seen.insert(text)))
             .collect()
+    }
+
+    /// Whether a small mapping holds no key twice: each is compared with those before it, which takes no memory.
+    fn keys_differ(&self) -> bool {
+        let mut entries = self.entries();
+        if entries.len() > FEW {
+            return false;
+        }
+        let own = entries.clone();
+        (0..).zip(&mut entries).all(|(at, entry)| {
+            let text = entry.key.key_text();
+            text.is_none()
+                || own
+                    .clone()
+                    .take(at)
+                    .all(|other| other.key.key_text() != text)
+        })
     }
 }

@@ -125,14 +125,7 @@ async fn failure(
     let (reason, message) = error.reason();
     let failure = Failure {
         digest: digest.cloned().unwrap_or_else(|| Digest::new(0, &[0])),
-        class: match error {
-            // Somebody put the repository back or made it anew while this was decided: what is there is seen soon.
-            Error::Store {
-                source: store::Error::Missing { .. },
-                ..
-            } => Class::Unavailable,
-            other => other.class(),
-        },
+        class: error.retry_class(),
         reason,
         message,
         attempts: 1,

@@ -56,6 +56,8 @@ pub(crate) struct Message<'a> {
     pub(crate) conditions: &'a [Condition],
     /// What could not be decided alone, as [`package::conflicts::encode`] writes it (V4a).
     pub(crate) conflicts: Option<&'a str>,
+    /// The class of changes that an approver saw, in one line (F1).
+    pub(crate) class: Option<&'a str>,
     /// For whom a service acts (A9); empty for nobody.
     pub(crate) acting_for: &'a str,
 }
@@ -98,6 +100,9 @@ impl Message<'_> {
         }
         if let Subject::Resolve(decisions) = self.subject {
             trailer("offshoot-resolution: ", decisions);
+        }
+        if let Some(class) = self.class {
+            trailer("offshoot-class: ", class);
         }
         if !self.acting_for.is_empty() {
             trailer("offshoot-for: ", self.acting_for);

@@ -75,6 +75,7 @@ fn messages_follow_the_peer_byte_for_byte() {
         machine: None,
         conditions: &[],
         conflicts: None,
+        class: None,
         acting_for: "",
     };
     assert_eq!(
@@ -111,6 +112,7 @@ fn what_is_said_beside_no_machine_is_read_back() {
         machine: None,
         conditions: std::slice::from_ref(&said),
         conflicts: None,
+        class: None,
         acting_for: "",
     }
     .text();
@@ -144,6 +146,7 @@ fn notes_are_read_back_and_newer_ones_are_said_not_guessed() {
         machine: Some(&machine),
         conditions: std::slice::from_ref(&condition),
         conflicts: None,
+        class: None,
         acting_for: "alice",
     }
     .text();

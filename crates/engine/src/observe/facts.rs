@@ -36,7 +36,7 @@ impl Engine {
     /// The facts about a package's tree. One that cannot be understood has none: deriving it will
     /// say why.
     pub(crate) fn facts(&self, open: &Open, tree: TreeId) -> Result<Arc<Facts>> {
-        if let Some(known) = self.inner.facts.get(&tree) {
+        if let Some(known) = self.inner.trees.facts.get(&tree) {
             return Ok(known);
         }
         let snapshot = open.repo.snapshot(tree).map_err(|source| Error::Store {
@@ -46,8 +46,11 @@ impl Engine {
         Ok(self.keep_facts(tree, &snapshot.files))
     }
 
-    /// Takes the facts of a tree whose files are at hand, so that they need not be read again.
+    /// Takes the facts of a tree whose files are at hand, so that they need not be read again; a plan may have done so.
     pub(crate) fn keep_facts(&self, tree: TreeId, files: &Files) -> Arc<Facts> {
+        if let Some(known) = self.inner.trees.facts.get(&tree) {
+            return known;
+        }
         let (points, held) = points_and_previous(files).unwrap_or_default();
         let kept = points.iter().filter_map(|point| {
             let previous = held.get(&point.condition_type())?;
@@ -77,7 +80,7 @@ impl Engine {
                 .map(|k| k.content.len() + 128)
                 .sum::<usize>()
             + facts.points.len() * 64;
-        self.inner.facts.put(tree, Arc::clone(&facts), bytes);
+        self.inner.trees.facts.put(tree, Arc::clone(&facts), bytes);
         facts
     }
 }

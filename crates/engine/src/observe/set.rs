@@ -93,19 +93,22 @@ fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> 
         let published = Published {
             commit: latest.upstream_lock.as_ref()?.commit?,
             at: seconds(&latest.published_at),
-            began: published_by(&revisions, began),
-            other: published_before(&revisions, &latest),
+            then: published_by(&revisions, |at| at.is_none_or(|at| at <= began))
+                .or_else(|| published_before(&revisions, &latest)),
+            earlier: published_by(&revisions, |at| at.is_some_and(|at| at < began)),
         };
         Some((existing.key.name.clone(), published))
     };
     ours.filter_map(of).collect()
 }
 
-/// The upstream commit of what was published at a time, in Unix seconds.
-fn published_by(revisions: &[Arc<Revision>], time: i64) -> Option<CommitId> {
+/// The upstream commit of the last of what was published at a time that this takes, in Unix seconds where it is known.
+fn published_by(
+    revisions: &[Arc<Revision>],
+    takes: impl Fn(Option<i64>) -> bool,
+) -> Option<CommitId> {
     let was = |r: &&Arc<Revision>| {
-        let at = seconds(&r.published_at);
-        r.lifecycle.is_published() && !r.placeholder && at.is_none_or(|at| at <= time)
+        r.lifecycle.is_published() && !r.placeholder && takes(seconds(&r.published_at))
     };
     let latest = revisions.iter().filter(was).max_by_key(|r| r.revision)?;
     latest.upstream_lock.as_ref()?.commit

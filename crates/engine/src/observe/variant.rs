@@ -355,7 +355,7 @@ fn unreadable(
     let message = format!("{what} cannot be read: {}", error.chain());
     let failure = Failure {
         digest: Digest::new(0, message.as_bytes()),
-        class: error.class(),
+        class: error.retry_class(),
         reason: reason.to_owned(),
         message,
         attempts: 1,

@@ -4,6 +4,7 @@
 //! Nothing is guessed: what cannot be known is listed as unknown, and what would fail is named while the rest is planned.
 
 mod known;
+mod leave;
 mod set;
 mod target;
 
@@ -188,6 +189,8 @@ pub struct Leaving {
     pub why: String,
     /// Its revisions.
     pub revisions: Vec<Fate>,
+    /// The branch's own revision of the package of a variant that goes: no variant owns it, so that it stays.
+    pub branch: Option<ObjectName>,
 }
 
 /// What becomes of a revision whose variant goes.
@@ -219,10 +222,14 @@ impl Engine {
         let mut world = Supposed::of(self, cluster, suppositions.run_functions);
         let kinds = suppositions.kinds.clone();
         let written = written(&suppositions);
+        let by_hand = deleted_variants(&suppositions);
         let gone = suppose(&mut world, suppositions).await?;
         for kind in &kinds {
             known::take(&world, namespace, kind, &mut plan.unknown).await;
         }
+        let by_hand = by_hand
+            .into_iter()
+            .filter(|key| key.namespace == *namespace);
         let mut keys = world.touched();
         if everything {
             keys = known::all(&world, namespace);
@@ -232,6 +239,9 @@ impl Engine {
         let mut variants = BTreeSet::new();
         let told = set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
         targets(&world, namespace, variants, &mut plan).await?;
+        for variant in by_hand {
+            set::anew(&world, &variant, &mut plan).await?;
+        }
         for target in &mut plan.targets {
             target.step = told.steps.get(&target.variant).cloned();
         }
@@ -253,6 +263,15 @@ fn written(all: &Suppositions) -> Vec<Key> {
     let sets = all.sets.iter().map(|s| Key::Set(s.key.clone()));
     let variants = all.variants.iter().map(|v| Key::Variant(v.key.clone()));
     sets.chain(variants).collect()
+}
+
+/// The variants that somebody would delete.
+fn deleted_variants(all: &Suppositions) -> Vec<ObjectKey> {
+    let variants = all
+        .deleted
+        .iter()
+        .filter(|(kind, _)| *kind == OurKind::Variant);
+    variants.map(|(_, key)| key.clone()).collect()
 }
 
 /// Puts everything that is supposed into the world; answers the variants that go with their sets.

@@ -230,6 +230,38 @@ fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPla
     unknown
 }
 
+/// Says of a variant that somebody would delete whether its set makes it anew: it is asked what it does once the variant is
+/// gone. What the new one then does is not planned.
+pub(super) async fn anew(
+    world: &Supposed,
+    variant: &ObjectKey,
+    plan: &mut FleetPlan,
+) -> Result<()> {
+    let mut targets = plan.targets.iter();
+    let set = targets
+        .find(|t| t.variant == *variant)
+        .and_then(|t| t.set.clone());
+    let Some(set) = set else { return Ok(()) };
+    world.variant_gone(variant);
+    let Some((_, decided)) = decide(world, &set).await? else {
+        return Ok(());
+    };
+    let made = decided
+        .steps
+        .iter()
+        .any(|step| matches!(step, Step::Create(new) if new.key == *variant));
+    for leaving in plan
+        .leaving
+        .iter_mut()
+        .filter(|l| made && l.variant == *variant)
+    {
+        leaving.why.push_str(&format!(
+            "; set {set} makes it anew, since it is a target still: take that out of the set for it to go for good"
+        ));
+    }
+    Ok(())
+}
+
 /// Variants whose deletion waits for a confirmation. They stay until then; what becomes of them then is planned.
 fn hold(key: &ObjectKey, held: &[ObjectName], theirs: &mut BTreeSet<ObjectKey>, told: &mut Told) {
     for name in held {

@@ -93,7 +93,7 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
             Err(error) => return Ok(Some(unseen(world, key, &error))),
         };
         let decided = plan::variant::decide(&observed);
-        leave(&observed, &decided, &mut leaving);
+        super::leave::note(&observed, &decided, &mut leaving);
         let target = Target {
             verdict: Verdict::Unchanged,
             ..blank(world, &observed)
@@ -222,53 +222,20 @@ fn stays(o: &Observed, decided: &Plan, mut target: Target) -> Target {
         return target;
     };
     target.why = (ready.reason.clone(), ready.message.clone());
-    if o.unreadable.is_some() || decided.report.state == "waiting" {
+    let for_a_person = FOR_A_PERSON.contains(&ready.reason.as_str());
+    if for_a_person {
+        let hints = decided.report.notes.iter().filter_map(|n| n.hint.as_ref());
+        for hint in hints {
+            target.why.1.push_str(&format!("; {hint}"));
+        }
+    } else if o.unreadable.is_some() || decided.report.state == "waiting" {
         target.verdict = Verdict::Unknown;
     }
     target
 }
 
-/// What becomes of revisions that go.
-fn leave(o: &Observed, decided: &Plan, leaving: &mut Option<Leaving>) {
-    let key = o.variant.key();
-    let fates = decided.steps.iter().filter_map(|step| match step {
-        Step::DeleteRevision { revision, why } => {
-            Some((revision.key.name.clone(), "deleted", why.clone()))
-        }
-        Step::ProposeDeletion { revision, .. } => Some((
-            revision.key.name.clone(),
-            "deletion proposed",
-            String::new(),
-        )),
-        Step::Orphan { revision, why, .. } => {
-            Some((revision.key.name.clone(), "orphaned", why.clone()))
-        }
-        _ => None,
-    });
-    let goes = o.variant.meta().is_deleting();
-    for (name, fate, why) in fates {
-        let entry = leaving.get_or_insert_with(|| Leaving {
-            variant: key.clone(),
-            why: match goes {
-                true => "its packagevariant goes".to_owned(),
-                false => why,
-            },
-            revisions: Vec::new(),
-        });
-        if !entry.revisions.iter().any(|known| known.name == name) {
-            let mut seen = o.downstream.iter().chain(&o.elsewhere);
-            let tree = seen.find(|r| r.key.name == name).map(|r| r.tree);
-            entry.revisions.push(Fate { name, fate, tree });
-        }
-    }
-    if goes && leaving.is_none() {
-        *leaving = Some(Leaving {
-            variant: key.clone(),
-            why: "its packagevariant goes, and owns nothing".to_owned(),
-            revisions: Vec::new(),
-        });
-    }
-}
+/// What waits until a person decides, so that it is known what comes of it until then: nothing.
+const FOR_A_PERSON: [&str; 2] = ["DownstreamDeletionProposed", plan::variant::words::DIVERGED];
 
 /// A draft's step: what it would make.
 async fn draft(world: &Supposed, o: &Observed, step: &Step, mut target: Target) -> Result<Planned> {
@@ -347,6 +314,7 @@ fn withdrawn(mut target: Target, draft: &Revision, published: &RevisionRef) -> P
             fate: "deleted",
             tree: Some(draft.tree),
         }],
+        branch: None,
     };
     done(target, Some(leaving))
 }
@@ -479,8 +447,13 @@ async fn class(
     let (id, class, inputs) = cpu
         .run(move || {
             let (package, repository, namespace) = &place;
-            let place = (package, repository, namespace);
-            let inputs = changes::inputs_of(place, published.as_ref(), &files);
+            let names = changes::TargetNames {
+                package,
+                repository,
+                namespace,
+                variant: Some(&first.name),
+            };
+            let inputs = changes::inputs_of(names, published.as_ref(), &files);
             let before = changes::aside(&published.unwrap_or_default());
             let after = changes::aside(&files);
             let found = changes::changes(&before, &after, &inputs).keyed(hash_key);

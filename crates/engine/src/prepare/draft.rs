@@ -195,7 +195,7 @@ fn serve(
     if let Some(lock) = &mut record.self_lock {
         lock.commit = Some(record.commit);
     }
-    let kptfile = Kptfile::of_rendered(&derived.tip).map_err(|error| Error::Contents {
+    let kptfile = Kptfile::without_report(&derived.tip).map_err(|error| Error::Contents {
         attempt: "read the Kptfile",
         class: model::Class::Invalid,
         message: chain(&error),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use model::{Files, GitLock, GitUpstream, Machine, ObjectKey, Recipe, Revision, TreeId};
+use package::clone::Marked;
 use package::derive::{Base, DeriveInput, MachineFiles, OpenDraft};
 use plan::variant::{BaseRef, MachineBase, UpdateDraft};
 use store::Opaque;
@@ -47,7 +48,7 @@ pub(super) async fn input(
         }),
     };
     let input = DeriveInput {
-        marked: marked(engine, upstream, &files).await?,
+        marked: marked(engine, upstream, &files, &lock).await?,
         upstream: files,
         git_upstream: wanted(&lock),
         lock,
@@ -59,20 +60,27 @@ pub(super) async fn input(
     Ok((input, theirs))
 }
 
-/// The upstream's files with their identity marks, which are the same in all its downstream packages.
-async fn marked(engine: &Engine, upstream: &Revision, files: &Files) -> Result<Option<Arc<Files>>> {
-    let cache = &engine.inner.marked;
-    let bytes = files.values().map(|file| file.bytes().len() + 256).sum();
+/// What is the same in all downstream packages of an upstream one.
+async fn marked(
+    engine: &Engine,
+    upstream: &Revision,
+    files: &Files,
+    lock: &GitLock,
+) -> Result<Option<Arc<Marked>>> {
+    let cache = &engine.inner.trees.marked;
+    let bytes = Marked::weight(files);
     if !cache.fits(bytes) {
         return Ok(None);
     }
-    if let Some(known) = cache.get(&upstream.tree) {
+    let key = (upstream.tree, lock.clone());
+    if let Some(known) = cache.get(&key) {
         return Ok(Some(known));
     }
     let (cpu, files) = (engine.inner.options.cpu.clone(), files.clone());
-    let marked = cpu.run(move || package::clone::mark(&files).files).await?;
-    let marked = Arc::new(marked);
-    cache.put(upstream.tree, Arc::clone(&marked), bytes);
+    let lock = lock.clone();
+    let marked = cpu.run(move || Marked::of(&files, &wanted(&lock), &lock));
+    let marked = Arc::new(marked.await?);
+    cache.put(key, Arc::clone(&marked), bytes);
     Ok(Some(marked))
 }
 

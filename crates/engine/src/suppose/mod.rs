@@ -120,9 +120,9 @@ impl Supposed {
             ..engine.inner.options.clone()
         };
         let store = Arc::new(ReadOnlyStore(Arc::clone(&engine.inner.store)));
-        let world = engine.world(World::clone);
+        let (world, trees) = (engine.world(World::clone), Arc::clone(&engine.inner.trees));
         let collected = Some(Collected::default());
-        let supposed = Engine::of(ports, store, options, collected, world);
+        let supposed = Engine::of(ports, store, options, collected, (world, trees));
         for open in engine.inner.repos.all() {
             supposed.inner.repos.take(Open {
                 repository: open.repository.clone(),
@@ -243,6 +243,12 @@ impl Supposed {
             Arc::make_mut(&mut variant.meta).deleted = Some(now);
             self.put_variant(variant);
         }
+    }
+
+    /// A variant has gone, finalizers and all.
+    pub(crate) fn variant_gone(&self, key: &ObjectKey) {
+        let version = self.next_version();
+        self.engine.learn_variant_gone(key, &version);
     }
 
     /// A set is deleted: its variants follow by garbage collection.

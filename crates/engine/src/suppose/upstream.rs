@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    Class, CommitId, Files, Namespace, PackageName, RepositoryName, Revision, WorkspaceName,
+    Class, CommitId, Files, Namespace, PackageName, Problem, RepositoryName, Revision,
+    WorkspaceName,
 };
 use store::{CommitSpec, Content, RefName, Written};
 
@@ -115,10 +116,21 @@ fn find(open: &Open, name: &str) -> Result<CommitId> {
     }
     let commit = CommitId::parse(name);
     let commit = commit.filter(|c| open.repo.has_commit(*c).unwrap_or(false));
-    commit.ok_or_else(|| Error::NotFound {
-        what: "git ref",
-        name: format!("{name} of {}", open.repo.url()),
-    })
+    commit.ok_or_else(|| unknown_ref(name, open.repo.url()))
+}
+
+/// A name that means no commit, with what it may have been.
+fn unknown_ref(name: &str, url: &str) -> Error {
+    let digits = name.len() < 40 && name.bytes().all(|b| b.is_ascii_hexdigit());
+    let hint = match digits {
+        true => format!("a commit is named by all of its 40 digits: `git rev-parse {name}` tells them; what was pushed since is seen after `offshoot repo sync`"),
+        false => "a branch, a tag or a commit of that repository is meant; what was pushed since is seen after `offshoot repo sync`".to_owned(),
+    };
+    let what = format!("{url} has no branch, tag or commit {name:?}");
+    Error::Refused {
+        class: Class::NotFound,
+        problems: vec![Problem::new("upstream", what).hint(hint)],
+    }
 }
 
 /// The files as a commit on the branch's head; it is in memory only.

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use model::{Lifecycle, ObjectKey, ObjectName, Revision, RevisionNumber, compose_name};
-use plan::revision::{ApproveObserved, Publish, approve as judge};
+use model::{Class, Lifecycle, ObjectKey, ObjectName, Revision, RevisionNumber, compose_name};
+use plan::revision::{APPROVED_CLASS, ApproveObserved, Publish, approve as judge};
+use serde_json::{Value, json};
 use store::{BranchEdit, Expect, RefEdit};
 
 use super::{Caller, Held, Made, rejected};
@@ -16,22 +17,39 @@ use crate::publish::{Follow, Publication};
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
+/// What the approver says to have seen.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// The package's tree: another one is refused.
+    pub(super) tree: Option<String>,
+    /// The class of its change and its inputs, which the commit keeps (F1): the approver's word, as a review is.
+    pub(super) class: Option<String>,
+}
+
 /// Approves a revision that is held.
 pub(super) async fn approve(
     engine: &Engine,
     by: &Caller,
     held: &Held,
     record: Revision,
-    seen: Option<String>,
+    seen: Seen,
 ) -> Result<Made> {
     let open = &held.open;
-    let observed = observe(engine, held, seen)?;
+    let observed = observe(engine, held, seen.tree)?;
+    let class = seen.class.as_deref().map(seen_class).transpose()?;
     let publish = judge(&observed).map_err(rejected)?;
     let record = published(engine, open, by, record, &publish);
     if by.dry_run {
         return Ok(Made::of(record));
     }
-    let mut publication = publication(engine, by, held, &observed, &publish, record)?;
+    let mut publication = publication(
+        engine,
+        by,
+        held,
+        (&observed, class.as_deref()),
+        &publish,
+        record,
+    )?;
     publication.announced = held.announced();
     let stored = engine.publish(open, publication).await?;
     match stored.into_iter().next().flatten() {
@@ -154,7 +172,7 @@ fn publication(
     engine: &Engine,
     by: &Caller,
     held: &Held,
-    observed: &ApproveObserved,
+    (observed, class): (&ApproveObserved, Option<&str>),
     publish: &Publish,
     record: Revision,
 ) -> Result<Publication> {
@@ -170,6 +188,7 @@ fn publication(
         machine: None,
         conditions: &[],
         conflicts: None,
+        class,
         acting_for: &by.acting_for,
     };
     let edit = BranchEdit {
@@ -194,6 +213,28 @@ fn publication(
         branch: Some(edit),
         follow,
         ..Publication::default()
+    })
+}
+
+/// The longest text that is kept of what was seen.
+const SEEN_LIMIT: usize = 64 << 10;
+
+/// The class that an approver says to have seen, in one line.
+fn seen_class(said: &str) -> Result<String> {
+    let read = || {
+        let said: Value = serde_json::from_str(said).ok()?;
+        let id = said.get("id")?.as_str()?;
+        let is_whole = id.len() == 64 && id.bytes().all(|b| b.is_ascii_hexdigit());
+        let inputs = said.get("inputs").and_then(Value::as_object)?;
+        let texts = inputs.values().all(Value::is_string);
+        (is_whole && texts).then(|| json!({ "format": 1, "id": id, "inputs": inputs }).to_string())
+    };
+    let line = read().filter(|line| line.len() <= SEEN_LIMIT);
+    line.ok_or_else(|| {
+        let what = format!(
+            "{APPROVED_CLASS} must be {{\"id\": …, \"inputs\": {{NAME: TEXT}}}} with all 64 digits of a class, of {SEEN_LIMIT} bytes at most"
+        );
+        Error::refused(Class::Invalid, "metadata.annotations", what)
     })
 }
 

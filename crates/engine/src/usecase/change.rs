@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Door, Files, Lifecycle, ObjectKey, Revision};
 use package::render::Options;
-use plan::revision::{Change, EXPECTED_TREE, UpdateObserved, update as judge};
+use plan::revision::{APPROVED_CLASS, Change, EXPECTED_TREE, UpdateObserved, update as judge};
 use plan::variant::words;
 use store::Content;
 
@@ -106,7 +106,10 @@ async fn judged(
     if change.lifecycle == Some((Lifecycle::Proposed, Lifecycle::Published)) {
         let mut new = new;
         // It is said of this approval, and nothing to be kept.
-        let seen = new.meta.annotations.remove(EXPECTED_TREE);
+        let seen = approve::Seen {
+            tree: new.meta.annotations.remove(EXPECTED_TREE),
+            class: new.meta.annotations.remove(APPROVED_CLASS),
+        };
         return approve::approve(engine, by, held, new, seen).await;
     }
     let said = (new.resolved_conflicts != old.resolved_conflicts).then(|| content::unknown(&new));

@@ -231,6 +231,7 @@ fn removal(engine: &Engine, by: &Caller, held: &Held) -> Result<BranchEdit> {
         machine: None,
         conditions: &[],
         conflicts: None,
+        class: None,
         acting_for: &by.acting_for,
     };
     Ok(BranchEdit {

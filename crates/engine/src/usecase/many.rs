@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use model::{Class, Namespace, ObjectKey, RepositoryName, Resolution};
-use plan::revision::{Fit, Verb, fit, is_as_seen};
+use model::{Class, Lifecycle, Namespace, ObjectKey, RepositoryName, Resolution};
+use plan::revision::{APPROVED_CLASS, Fit, Verb, fit, is_as_seen};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
@@ -38,6 +38,8 @@ pub struct Wish {
     pub act: Act,
     /// The tree that the caller saw; another one is refused.
     pub seen: Option<String>,
+    /// The class of changes that was seen, as `offshoot.dev/approved-class` says it: an approval keeps it.
+    pub class: Option<String>,
     /// Whether the caller may approve: to delete what was published is to approve its deletion.
     pub approver: bool,
 }
@@ -311,10 +313,16 @@ async fn carry_out(one: &One, wish: &Wish, held: Held) -> Result<Acted> {
         Fit::Already => Ok(Acted::Already),
         Fit::Skipped(why) => Ok(Acted::Skipped(why)),
         Fit::Move(door, to) => {
-            let input = Input {
+            let mut input = Input {
                 lifecycle: to,
                 ..input_of(revision)
             };
+            if let Some(class) = wish.class.clone().filter(|_| to == Lifecycle::Published) {
+                input
+                    .meta
+                    .annotations
+                    .insert(APPROVED_CLASS.to_owned(), class);
+            }
             let made = change::update_held(engine, by, door, input, &held).await?;
             Ok(Acted::Done(Some(made.revision)))
         }

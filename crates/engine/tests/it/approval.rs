@@ -132,3 +132,55 @@ async fn the_head_of_the_branch_says_how_what_was_approved_last_was_made() {
     assert!(matches!(task[..], [Task::Upgrade { .. }]), "{task:?}");
     assert_eq!(world.revision("deploy.shop.main").tasks, task);
 }
+
+/// F1: the class that an approver says to have seen stands in the approval's commit in one line, and nowhere else.
+#[tokio::test(start_paused = true)]
+async fn the_class_that_was_seen_is_kept_in_the_commit() {
+    let world = proposed().await;
+    let (engine, at) = (&world.engine, key(NS, DRAFT));
+    let saying = |class: &str| {
+        let mut wish = approval(&world, None);
+        let annotations = &mut wish.meta.annotations;
+        annotations.insert("offshoot.dev/approved-class".to_owned(), class.to_owned());
+        wish
+    };
+    let id = "5f02c1d9".repeat(8);
+    for wrong in [
+        "5f02c1d9".to_owned(),
+        "{\"id\": \"5f02c1d9\", \"inputs\": {}}".to_owned(),
+        format!("{{\"id\": \"{id}\", \"inputs\": {{\"package\": 1}}}}"),
+        format!(
+            "{{\"id\": \"{id}\", \"inputs\": {{\"package\": \"{}\"}}}}",
+            "x".repeat(70_000)
+        ),
+    ] {
+        let refused = engine
+            .update(&alice(), &at, Door::Approval, saying(&wrong))
+            .await;
+        let refused = refused.expect_err("it is no class");
+        assert_eq!(refused.class(), Class::Invalid);
+        assert!(
+            refused.to_string().contains("approved-class must be"),
+            "{refused}"
+        );
+    }
+    let said = format!("{{\n  \"id\": \"{id}\",\n  \"inputs\": {{\"package\": \"a\\nb\"}}\n}}");
+    let made = engine
+        .update(&alice(), &at, Door::Approval, saying(&said))
+        .await;
+    let published = made.expect("approved").revision;
+    assert!(
+        published.meta.annotations.is_empty(),
+        "it is not kept there"
+    );
+    let outside = world.outside("deploy");
+    let message = outside
+        .commit(published.commit)
+        .expect("the approval")
+        .message
+        .clone();
+    let line = format!(
+        "offshoot-class: {{\"format\":1,\"id\":\"{id}\",\"inputs\":{{\"package\":\"a\\nb\"}}}}\n"
+    );
+    assert!(message.contains(&line), "{message}");
+}

@@ -19,6 +19,8 @@ mod outside;
 mod owners;
 mod people;
 mod planned;
+mod planned_classes;
+mod planned_gone;
 mod planned_seen;
 mod planned_throws;
 mod planned_true;

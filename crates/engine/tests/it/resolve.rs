@@ -53,6 +53,7 @@ fn decision(world: &World, choice: Choice) -> Resolution {
 
 async fn resolve(world: &World, decision: Resolution, seen: Option<String>) -> Result<Acted> {
     let wish = Wish {
+        class: None,
         key: key(NS, DRAFT),
         act: Act::Resolve(Arc::new(vec![decision])),
         seen,

@@ -110,6 +110,37 @@ async fn what_was_left_is_there_after_an_undo_and_what_was_made_is_named() {
     quiet(&world).await;
 }
 
+/// Nothing goes forward in an undo, so what a move leaves then is all that there is.
+#[tokio::test(start_paused = true)]
+async fn what_is_left_while_a_rollout_is_taken_back_stays_until_the_next_one_is_done() {
+    let mut world = published_everywhere(0).await;
+    push(&world, &image("v2"), "v2").await;
+    world.rest().await;
+    annotate(&world, plan::set::UNDO, Some(&status(&world).id));
+    world.rest().await;
+    moves(&world, "", "new-");
+    world.rest().await;
+    assert_eq!(
+        (there(&world, ""), there(&world, "new-")),
+        (ALL.to_vec(), vec![])
+    );
+    world.restart().await;
+    annotate(&world, plan::set::UNDO, None);
+    world.rest().await;
+    assert_eq!(
+        (there(&world, ""), there(&world, "new-")),
+        (ALL.to_vec(), vec![0])
+    );
+    for at in ALL {
+        publish_new(&world, at).await;
+    }
+    assert_eq!(
+        (there(&world, ""), there(&world, "new-")),
+        (vec![], ALL.to_vec())
+    );
+    quiet(&world).await;
+}
+
 /// The rollout of before was at its second step: what it reached there stays as it is, and the first step is done anew.
 #[tokio::test(start_paused = true)]
 async fn targets_that_move_amid_a_rollout_begin_at_the_first_step() {

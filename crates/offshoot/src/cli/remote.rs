@@ -60,9 +60,13 @@ pub(crate) struct Which {
         conflicts_with_all = ["names", "selector", "field_selector"]
     )]
     pub(crate) plan: Option<PathBuf>,
-    /// With --plan: only those of this class, also more than once; its first eight digits are enough.
-    #[arg(long = "class", value_name = "ID", requires = "plan")]
+    /// Only those of this class, also more than once. With --plan, its first eight digits are enough. Without, all 64: what
+    /// open revisions change now is compared, and what is found is shown before anything is done.
+    #[arg(long = "class", value_name = "ID", conflicts_with = "names")]
     pub(crate) classes: Vec<String>,
+    /// With --class and without --plan: do not ask.
+    #[arg(long, requires = "classes", conflicts_with = "plan")]
+    pub(crate) yes: bool,
     /// The tree of the one revision that is named (status.offshoot.tree): if it holds another one, nothing is done.
     #[arg(long, value_name = "TREE", requires = "names")]
     pub(crate) expected_tree: Option<String>,

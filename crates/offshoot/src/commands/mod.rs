@@ -19,6 +19,7 @@ mod status;
 mod template;
 mod up;
 mod user;
+mod waiting;
 mod why;
 
 use std::io::Write as _;
@@ -94,6 +95,8 @@ fn level(command: &Command) -> &'static str {
         Command::Up(_) | Command::Serve(_) => {
             "warn,engine=info,store=info,offshoot=info,kube_client=off"
         }
+        // Without a server it is one itself: what that cannot see is listed as unknown.
+        Command::Plan(_) => "error,kube_client=off",
         _ => "warn,kube_client=off",
     }
 }

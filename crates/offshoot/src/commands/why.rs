@@ -4,6 +4,7 @@
 //! what they say about themselves.
 
 mod conflicts;
+mod gone;
 
 use std::fmt::Write as _;
 
@@ -32,8 +33,11 @@ pub(super) async fn run(args: &WhyArgs) -> Result<String, Failure> {
     let explained = |kind: &str| object(EXPLANATIONS, &client.namespace, &format!("{kind}.{name}"));
     match kind.to_lowercase().trim_end_matches('s') {
         "packagevariant" | "pvar" | "pv" => {
-            let told = report(&client, &explained("packagevariant")).await?;
-            Ok(shown(told))
+            let told = report(&client, &explained("packagevariant")).await;
+            match told {
+                Ok(told) => Ok(shown(told)),
+                Err(why) => gone::variant(&client, name, why).await.map(shown),
+            }
         }
         "packagevariantset" | "pvset" => {
             let told = report(&client, &explained("packagevariantset")).await?;
@@ -204,6 +208,10 @@ fn way_out(message: &str, has_secret: bool) -> Option<&'static str> {
         (
             "there is no git repository at file://",
             "put it back; for a new one, spec.git.create: true makes a bare one there (repo reg --create)",
+        ),
+        (
+            "none is made where one was",
+            "put it back; for a new one, delete this Repository and register it again (repo unreg, repo reg --create)",
         ),
         (
             "local repositories lie below",

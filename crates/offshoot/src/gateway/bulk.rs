@@ -156,6 +156,7 @@ impl Request<'_> {
             key,
             act: act.clone(),
             seen: entry.tree.clone(),
+            class: entry.class.clone(),
             approver: self.allows("update", "approval", &entry.name).await,
         }))
     }

@@ -8,7 +8,6 @@ use package::changes::{
     Body, Changes, ContentChange, FieldChange, FileChange, HashKey, Held, Inputs, Part, Template,
     leaves, text_holds_secret,
 };
-use package::conflicts::FieldPath;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -142,13 +141,19 @@ fn hidden(before: &Files, after: &Files) -> Map<String, Value> {
 }
 
 fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
-    let entry = |kind: &str, resource: &Template, path: &str, before: Value, after: Value| {
+    let entry = |kind: &str, resource: &Template, path: &Template, before: Value, after: Value| {
         let mut entry = json!({
-            "kind": kind, "file": change.file.to_string(), "resource": resource.to_string(), "path": path,
+            "kind": kind, "file": change.file.to_string(), "resource": resource.to_string(),
+            "path": path.to_string(),
             "before": before, "after": after,
         });
         // In braces, a literal reads as an input does.
-        for (key, template) in [("fileParts", &change.file), ("resourceParts", resource)] {
+        let told = [
+            ("fileParts", &change.file),
+            ("resourceParts", resource),
+            ("pathParts", path),
+        ];
+        for (key, template) in told {
             if template
                 .0
                 .iter()
@@ -167,7 +172,7 @@ fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
     };
     let mut entries = Vec::new();
     if let Some((from, to)) = change.mode {
-        entries.push(entry("mode", &none, "", mode(from), mode(to)));
+        entries.push(entry("mode", &none, &none, mode(from), mode(to)));
     }
     match &change.content {
         ContentChange::Same => {}
@@ -178,7 +183,7 @@ fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
         } => {
             let fields = fields_in(change, body, example);
             for resource in named(resources) {
-                let mut entry = entry("added", resource, "", absent(), side(hash(body)));
+                let mut entry = entry("added", resource, &none, absent(), side(hash(body)));
                 if *mode == FileMode::Executable {
                     entry["mode"] = digits(*mode).into();
                 }
@@ -188,7 +193,13 @@ fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
         }
         ContentChange::Removed { resources, body } => {
             for resource in named(resources) {
-                entries.push(entry("removed", resource, "", side(hash(body)), absent()));
+                entries.push(entry(
+                    "removed",
+                    resource,
+                    &none,
+                    side(hash(body)),
+                    absent(),
+                ));
             }
         }
         ContentChange::Fields(fields) => {
@@ -203,11 +214,11 @@ fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
                 after.extend(hunk.replace.clone());
             }
             let (before, after) = (side(before.hash()), side(after.hash()));
-            entries.push(entry("text", &none, "", before, after));
+            entries.push(entry("text", &none, &none, before, after));
         }
         ContentChange::Binary { before, after } => {
             let side = |bytes: &[u8]| side(hex(&Sha256::digest(bytes)));
-            entries.push(entry("binary", &none, "", side(before), side(after)));
+            entries.push(entry("binary", &none, &none, side(before), side(after)));
         }
     }
     entries
@@ -223,7 +234,7 @@ fn named(resources: &[Template]) -> Vec<&Template> {
 }
 
 /// A field of a resource.
-type Leaf = (Template, FieldPath, Held);
+type Leaf = (Template, Template, Held);
 
 /// The fields of an added file, by the example: as templates, since others have other inputs.
 fn fields_in(change: &FileChange, body: &Body, example: &Example<'_>) -> Vec<Leaf> {
@@ -262,7 +273,7 @@ fn tell_fields(all: &[Leaf], resource: &Template, entry: &mut Value) {
 fn of_field(
     change: &FieldChange,
     key: &HashKey,
-    entry: &impl Fn(&str, &Template, &str, Value, Value) -> Value,
+    entry: &impl Fn(&str, &Template, &Template, Value, Value) -> Value,
 ) -> Value {
     let side = |held: &Option<Held>| match held {
         None => json!({"absent": true}),
@@ -277,7 +288,7 @@ fn of_field(
     entry(
         kind,
         &change.resource,
-        &change.path.to_string(),
+        &change.path,
         side(&change.before),
         side(&change.after),
     )

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::entries::Entry;
+use super::entries::{Entry, entries};
 use super::{list, number, short, text};
 
 /// How many names a line lists.
@@ -82,6 +82,27 @@ pub(super) fn of_class(
     }
     values(class, out);
     out.push('\n');
+}
+
+/// A class that is told alone, with its targets: nothing of it is hidden.
+pub(crate) fn class_page(class: &Value, targets: &[Value]) -> String {
+    let told = Told {
+        name: "class".to_owned(),
+        upstream: String::new(),
+        changes: entries(class),
+        noted: Vec::new(),
+    };
+    let mut out = String::new();
+    let targets: Vec<&Value> = targets.iter().collect();
+    of_class(class, &told, &targets, &[], &mut out);
+    out
+}
+
+/// The values of a class's inputs, where its targets differ in them.
+pub(crate) fn class_inputs(class: &Value) -> String {
+    let mut out = String::new();
+    values(class, &mut out);
+    out
 }
 
 /// What replaced values are, where they differ between the targets.

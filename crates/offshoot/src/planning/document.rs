@@ -112,7 +112,12 @@ fn of_leaving(leaving: &Leaving) -> Value {
             json!({"name": one.name.as_str(), "fate": one.fate, "tree": tree})
         })
         .collect();
-    json!({"variant": leaving.variant.to_string(), "why": leaving.why, "revisions": revisions})
+    let mut object =
+        json!({"variant": leaving.variant.to_string(), "why": leaving.why, "revisions": revisions});
+    if let Some(branch) = &leaving.branch {
+        object["branch"] = branch.as_str().into();
+    }
+    object
 }
 
 fn of_target(plan: &FleetPlan, target: &Target) -> Value {

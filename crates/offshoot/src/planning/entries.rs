@@ -46,16 +46,32 @@ fn entry(change: &Value, known: &BTreeMap<&str, &str>) -> Entry {
     let path = text(change, "path");
     Entry {
         change: super::canonical(change).to_string(),
-        bookkeeping: text(change, "file") == "Kptfile" && state.iter().any(|s| path.starts_with(s)),
+        bookkeeping: text(change, "file") == "Kptfile"
+            && (state.iter().any(|s| path.starts_with(s)) || is_gates_alone(change)),
         place,
         line,
     }
 }
 
+/// Whether it is an `info` that comes or goes with nothing in it but gates.
+fn is_gates_alone(change: &Value) -> bool {
+    let sides = ["before", "after"].map(|which| change.get(which));
+    let mut parts = sides
+        .into_iter()
+        .flatten()
+        .flat_map(|side| list(side, "parts"));
+    let (Some(one), None) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let held = serde_json::from_str::<Value>(text(one, "literal"));
+    let held = held.ok().and_then(|held| held.as_object().cloned());
+    let alone = held.is_some_and(|held| held.len() == 1 && held.contains_key("readinessGates"));
+    alone && text(change, "path") == "info" && text(change, "kind") != "changed"
+}
+
 /// Where it is, and what changes there.
 fn lines(change: &Value, known: &BTreeMap<&str, &str>) -> (String, String) {
-    let path = text(change, "path");
-    let [file, resource] = ["file", "resource"].map(|key| {
+    let [file, resource, path] = ["file", "resource", "path"].map(|key| {
         let parts = change.get(format!("{key}Parts"));
         match parts.and_then(Value::as_array) {
             Some(parts) => joined(parts, known),
@@ -67,7 +83,7 @@ fn lines(change: &Value, known: &BTreeMap<&str, &str>) -> (String, String) {
         None => resource,
     };
     let (before, after) = shown(side(change, "before", known), side(change, "after", known));
-    let line = match (text(change, "kind"), path) {
+    let line = match (text(change, "kind"), path.as_str()) {
         ("changed", _) if is_hidden(change) => format!("~ {path}  changed, not shown"),
         ("changed", _) => format!("~ {path}  {before} → {after}"),
         ("added", "") => whole(change, &after, known),
@@ -106,7 +122,7 @@ fn whole(change: &Value, hash: &str, known: &BTreeMap<&str, &str>) -> String {
     let fields: Vec<&Value> = list(change, "fields").collect();
     for field in fields.iter().take(FIELDS) {
         let (value, _) = shown(side(field, "value", known), String::new());
-        let path = text(field, "path");
+        let path = filled(text(field, "path"), known);
         line.push_str(&format!("  {path}: {value}"));
     }
     let more = fields.len().saturating_sub(FIELDS) as u64 + super::number(change, "more");
@@ -195,6 +211,22 @@ fn filled(text: &str, known: &BTreeMap<&str, &str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_info_of_gates_alone_is_what_a_machine_notes() {
+        let of = |info: &str| {
+            let change = serde_json::json!({
+                "kind": "added", "file": "Kptfile", "resource": "kpt.dev/Kptfile/web", "path": "info",
+                "before": {"absent": true}, "after": {"parts": [{"literal": info}]},
+            });
+            entry(&change, &BTreeMap::new()).bookkeeping
+        };
+        assert!(of(
+            r#"{"readinessGates":[{"conditionType":"offshoot.dev/Conflicts"}]}"#
+        ));
+        assert!(!of(r#"{"readinessGates":[],"description":"ours"}"#));
+        assert!(!of("readinessGates"));
+    }
 
     #[test]
     fn of_long_values_the_part_that_differs_is_shown() {

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::classes::{NAMED, members, values, who_and_what};
 use super::entries::entries;
-use super::table::{by_key, decide, fates, fuses, letters, place, sides, sorted, steps, upstreams};
+use super::table::{
+    by_key, decide, fates, fuses, letters, place, sides, sorted, stays, steps, upstreams,
+};
 use super::{inexact, list, number, short, text, who};
 
 /// The most bytes of a comment.
@@ -200,6 +202,9 @@ fn rest(document: &Value, most: usize, out: &mut String) {
             _ = writeln!(out, "* `{what}`: {why}{}", fates(one));
         }
         more(count, most, out);
+        if let Some(stays) = stays(document).filter(|_| key == "leaving") {
+            _ = writeln!(out, "* {stays}");
+        }
     }
     let inexact = inexact(document);
     if !inexact.is_empty() {

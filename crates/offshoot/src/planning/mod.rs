@@ -15,6 +15,7 @@ mod table;
 mod tests;
 
 pub(crate) use changes::{of_changes, of_this_process, shown_text};
+pub(crate) use classes::{class_inputs, class_page};
 pub(crate) use colour::coloured;
 pub(crate) use diff::{diff, unified};
 pub(crate) use document::document;

@@ -278,9 +278,23 @@ fn leaving(document: &Value, out: &mut String) {
         );
     }
     more(all.len(), "that leave", out);
-    for line in fuses(document) {
+    for line in stays(document).into_iter().chain(fuses(document)) {
         _ = writeln!(out, "  {line}");
     }
+}
+
+/// What stays of the packages that leave, and how it goes, too: a cluster follows the branch.
+pub(super) fn stays(document: &Value) -> Option<String> {
+    let all = list(document, "leaving").map(|one| text(one, "branch"));
+    let all: Vec<&str> = all.filter(|name| !name.is_empty()).collect();
+    let first = all.first()?;
+    let more = match all.len() {
+        1 => String::new(),
+        count => format!(", and so do {} more", count - 1),
+    };
+    Some(format!(
+        "the directory on the branch stays ({first}{more}): offshoot rpkg propose-delete {first}, then offshoot rpkg del {first}"
+    ))
 }
 
 /// What becomes of a variant's revisions.

@@ -9,7 +9,7 @@ use model::{
     Conflict, ConflictId, ConflictState, ConflictValue, Decision, File, Files, Namespace,
     ObjectKey, ObjectName, PackageName, PackagePath, RepositoryName, TreeId,
 };
-use package::changes::{HashKey, WantedUpstream, changes, inputs_of};
+use package::changes::{HashKey, TargetNames, WantedUpstream, changes, inputs_of};
 
 use super::{diff, document, id_of, markdown, outcome, table};
 
@@ -97,7 +97,13 @@ fn upgrade(plan: &mut FleetPlan, name: &str, region: &str, special: u8) {
     let (before, after) = self::package(region, special);
     let edge = RepositoryName::parse(&format!("edge-{region}")).unwrap();
     let namespace = Namespace::parse("default").unwrap();
-    let inputs = inputs_of((&package, &edge, &namespace), Some(&before), &after);
+    let names = TargetNames {
+        package: &package,
+        repository: &edge,
+        namespace: &namespace,
+        variant: Some(&plan.targets[at].variant.name),
+    };
+    let inputs = inputs_of(names, Some(&before), &after);
     let found = changes(&before, &after, &inputs).keyed(HashKey::new("of the upstream"));
     let id = found.id(&WantedUpstream {
         repository: repository.clone(),
@@ -168,6 +174,7 @@ fn fleet() -> FleetPlan {
         plan.leaving.push(Leaving {
             variant: key(&name),
             why: "its packagevariant goes".to_owned(),
+            branch: None,
             revisions: vec![engine::planned::Fate {
                 name: ObjectName::parse(&format!("edge.{name}.v1")).unwrap(),
                 fate: "deletion proposed",

@@ -383,3 +383,47 @@ async fn an_edit_that_cannot_be_pushed_is_kept() {
     let out = fleet.done(&["rpkg", "edit", &draft, "--workspace", "mine"]);
     assert_eq!(out, "east-1.commented.mine created\n");
 }
+
+/// F6: of a variant that is gone, `why` tells what it left, and who ends what waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn why_tells_what_a_variant_that_is_gone_left_behind() {
+    let fleet = Fleet::start(&[]).await;
+    let published = "east-1.commented.packagevariant-1";
+    fleet.done(&["rpkg", "propose", published]);
+    fleet.done(&["rpkg", "approve", published]);
+    fleet
+        .server
+        .client
+        .delete(&format!("{SETS}/web"))
+        .await
+        .unwrap();
+    let variant = format!("{VARIANTS}/web-east-1-commented");
+    wait_for("the variant to go", async || {
+        fleet.server.get(&variant).await.is_null()
+    })
+    .await;
+    let told = fleet.done(&["why", "pvar/web-east-1-commented"]);
+    let wanted = format!("state: gone; what it made is left\n- {published} (DeletionProposed)\n");
+    assert!(told.starts_with(&wanted), "{told}");
+    assert!(
+        told.contains("its deletion was proposed by packagevariant 'default/web-east-1-commented'")
+            && told.contains(&format!(
+                "hint: offshoot rpkg del {published} carries it out"
+            )),
+        "{told}"
+    );
+    let page = fleet.done(&["status"]);
+    assert!(
+        page.contains("1 package revision that no variant has any more waits to be deleted: offshoot rpkg get "),
+        "{page}"
+    );
+    // The other one had a draft alone, which went with it; and one that never was is not there.
+    for name in ["web-west-1-commented", "nobody"] {
+        let answer = fleet.run(&["why", &format!("pvar/{name}")]);
+        assert!(
+            answer.code == 1 && answer.err.contains("not found"),
+            "{}",
+            answer.err
+        );
+    }
+}

@@ -71,19 +71,29 @@ fn filled(body: &Body, inputs: &Inputs) -> Option<Vec<u8>> {
 }
 
 /// A text after changes of its fields.
-pub(super) fn fields(text: &str, changes: &[FieldChange], inputs: &Inputs) -> Option<String> {
+fn fields(text: &str, changes: &[FieldChange], inputs: &Inputs) -> Option<String> {
+    let stream = Stream::parse(text, &Limits::default()).ok()?;
+    let stream = fields_of(stream, changes, inputs)?;
+    Some(stream.text().to_owned())
+}
+
+/// The same of a text that is parsed.
+pub(super) fn fields_of(
+    mut stream: Stream,
+    changes: &[FieldChange],
+    inputs: &Inputs,
+) -> Option<Stream> {
     if changes.is_empty() {
         return None;
     }
-    let mut stream = Stream::parse(text, &Limits::default()).ok()?;
     if let Some(stream) = all_set(&stream, changes, inputs) {
-        return Some(stream.text().to_owned());
+        return Some(stream);
     }
     for change in changes {
         let (at, edit) = edit(&stream, change, inputs)?;
         stream = stream.apply(at, &[edit]).ok()?;
     }
-    Some(stream.text().to_owned())
+    Some(stream)
 }
 
 /// A text in which all changes set values, written once: no item moves, so that each path leads where it leads after the
@@ -112,7 +122,8 @@ fn edit(stream: &Stream, change: &FieldChange, inputs: &Inputs) -> Option<(usize
     let (at, None) = (same.next()?, same.next()) else {
         return None;
     };
-    let path = place(&stream.document(at)?.root(), &change.path)?;
+    let path = FieldPath::parse(&change.path.fill(inputs)?)?;
+    let path = place(&stream.document(at)?.root(), &path)?;
     let value = |held: &super::Held| held.value(inputs);
     let edit = match (&change.before, &change.after) {
         (_, Some(after)) => Edit::set(path, value(after)?),

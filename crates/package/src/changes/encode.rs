@@ -14,7 +14,7 @@ use super::{Body, Changes, ContentChange, FileChange, WantedUpstream};
 use crate::conflicts::hex;
 
 /// The first words of every encoding.
-const FORMAT: &[u8] = b"offshoot class 1";
+const FORMAT: &[u8] = b"offshoot class 2";
 
 /// The id of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,7 +169,7 @@ fn entries(change: &FileChange) -> Vec<Vec<u8>> {
 
 fn field(mut out: Vec<u8>, change: &FieldChange) -> Vec<u8> {
     template(&mut out, &change.resource);
-    bytes(&mut out, change.path.to_string().as_bytes());
+    template(&mut out, &change.path);
     held(&mut out, change.before.as_ref());
     held(&mut out, change.after.as_ref());
     out

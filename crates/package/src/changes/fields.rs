@@ -13,8 +13,8 @@ use crate::conflicts::{FieldPath, PathStep};
 pub struct FieldChange {
     /// The resource: group, kind and name, as in `apps/Deployment/web`.
     pub resource: Template,
-    /// The field.
-    pub path: FieldPath,
+    /// The field: the text form of its path.
+    pub path: Template,
     /// What stood there; `None` for nothing.
     pub before: Option<Held>,
     /// What stands there then.
@@ -27,6 +27,7 @@ impl FieldChange {
     /// Shows every text of it.
     pub(super) fn each(&self, see: &mut impl FnMut(&Template)) {
         see(&self.resource);
+        see(&self.path);
         let held = self.before.iter().chain(&self.after);
         held.for_each(|held| see(&held.template));
     }
@@ -177,11 +178,7 @@ pub(super) fn resources(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec
 }
 
 /// The fields of a file's resources with what they hold, but for what names each resource.
-pub fn leaves(
-    path: &PackagePath,
-    file: &File,
-    inputs: &Inputs,
-) -> Vec<(Template, FieldPath, Held)> {
+pub fn leaves(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec<(Template, Template, Held)> {
     let Some(stream) = parsed(path, file) else {
         return Vec::new();
     };
@@ -197,7 +194,7 @@ pub fn leaves(
             if !names(&path)
                 && let Some(held) = Held::of(value, inputs)
             {
-                all.push((resource.clone(), path, held));
+                all.push((resource.clone(), Template::of_path(&path, inputs), held));
             }
         }
     }
@@ -230,22 +227,18 @@ fn leaf<'v>(path: &FieldPath, value: &'v Value, found: &mut Vec<(FieldPath, &'v 
     }
 }
 
-/// The fields that change between two texts; `None` where that cannot be told.
-pub(super) fn of(
-    path: &PackagePath,
-    old: &str,
-    new: &str,
-    inputs: &Inputs,
-) -> Option<Vec<FieldChange>> {
+/// Both texts of a file, where they are YAML that can be read.
+pub(super) fn both(path: &PackagePath, old: &str, new: &str) -> Option<(Stream, Stream)> {
     if !is_yaml(path) {
         return None;
     }
-    let limits = Limits::default();
-    let (a, b) = (
-        Stream::parse(old, &limits).ok()?,
-        Stream::parse(new, &limits).ok()?,
-    );
-    let (before, after) = (documents(&a)?, documents(&b)?);
+    let parse = |text: &str| Stream::parse(text, &Limits::default()).ok();
+    Some((parse(old)?, parse(new)?))
+}
+
+/// The fields that change between two texts; `None` where that cannot be told.
+pub(super) fn of(old: &Stream, new: &Stream, inputs: &Inputs) -> Option<Vec<FieldChange>> {
+    let (before, after) = (documents(old)?, documents(new)?);
     let mut changes = Vec::new();
     for (name, old) in &before {
         let Some(new) = after.get(name) else { continue };
@@ -257,7 +250,7 @@ pub(super) fn of(
             let held = |value: Option<&Value>| value.map(|value| Held::of(value, inputs));
             changes.push(FieldChange {
                 resource: resource.clone(),
-                path,
+                path: Template::of_path(&path, inputs),
                 before: held(before).map_or(Some(None), |h| h.map(Some))?,
                 after: held(after).map_or(Some(None), |h| h.map(Some))?,
                 secret,

@@ -1,11 +1,16 @@
 //! Inputs of a target, and texts in which they are named instead of written.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt;
 
-use model::{Files, Namespace, PackageName, RepositoryName};
+use model::{Files, Namespace, ObjectName, PackageName, RepositoryName};
 
+use crate::conflicts::{FieldPath, Piece};
 use crate::{context, mutate};
+
+/// The input that says the target's variant.
+const VARIANT: &str = "variant";
 
 /// A token shorter than this is no input, whatever it says.
 const SHORTEST: usize = 3;
@@ -39,7 +44,18 @@ impl Inputs {
             return None;
         }
         self.iter()
+            .filter(|(name, _)| *name != VARIANT)
             .find_map(|(name, value)| (value == token).then_some(name))
+    }
+
+    /// What a token says behind the variant's name, if it is the name of a function that the variant put into the
+    /// pipeline: nobody chose that name, and it says which target it is as the package's name does (F1). The variant's
+    /// name stands for nothing anywhere else.
+    fn behind_variant<'t>(&self, token: &'t str) -> Option<&'t str> {
+        if !token.starts_with(mutate::OWN_FUNCTION_PREFIX) {
+            return None;
+        }
+        mutate::behind_variant(self.value(VARIANT)?, token)
     }
 }
 
@@ -48,19 +64,29 @@ fn is_plain(token: &str) -> bool {
     token.parse::<f64>().is_ok() || matches!(token, "true" | "false" | "null")
 }
 
+/// Which target it is: these inputs count whatever the published package says.
+#[derive(Debug, Clone, Copy)]
+pub struct TargetNames<'a> {
+    /// Its package.
+    pub package: &'a PackageName,
+    /// The repository that it is in.
+    pub repository: &'a RepositoryName,
+    /// The namespace.
+    pub namespace: &'a Namespace,
+    /// The variant that makes it; `None` for a package that none makes.
+    pub variant: Option<&'a ObjectName>,
+}
+
 /// What a target states: package, repository, namespace, the keys of its context, and the texts that were injected. An
 /// input that the published package (`before`) states otherwise, or not at all, is left out: it stays literal wherever it
 /// stands, so that nobody hides a change in a value that is replaced (F1).
-pub fn inputs_of(
-    (package, repository, namespace): (&PackageName, &RepositoryName, &Namespace),
-    before: Option<&Files>,
-    after: &Files,
-) -> Inputs {
+pub fn inputs_of(names: TargetNames<'_>, before: Option<&Files>, after: &Files) -> Inputs {
     let mut inputs = vec![
-        ("package".to_owned(), package.to_string()),
-        ("repository".to_owned(), repository.to_string()),
-        ("namespace".to_owned(), namespace.to_string()),
+        ("package".to_owned(), names.package.to_string()),
+        ("repository".to_owned(), names.repository.to_string()),
+        ("namespace".to_owned(), names.namespace.to_string()),
     ];
+    inputs.extend(names.variant.map(|v| (VARIANT.to_owned(), v.to_string())));
     let old = before.map(stated);
     let unchanged = |(name, value): &(String, String)| match &old {
         Some(old) => old.get(name) == Some(value),
@@ -131,15 +157,35 @@ impl Template {
         while !rest.is_empty() {
             let end = rest.find(|c| !in_token(c)).unwrap_or(rest.len());
             let (token, after) = rest.split_at(end);
-            match inputs.of_token(token) {
-                Some(name) => template.0.push(Part::Input(name.to_owned())),
-                None => template.literal(token),
+            match (inputs.behind_variant(token), inputs.of_token(token)) {
+                (Some(behind), _) => {
+                    template.literal(mutate::OWN_FUNCTION_PREFIX);
+                    template.0.push(Part::Input(VARIANT.to_owned()));
+                    template.literal(behind);
+                }
+                (None, Some(name)) => template.0.push(Part::Input(name.to_owned())),
+                (None, None) => template.literal(token),
             }
             let end = after.find(in_token).unwrap_or(after.len());
             let (between, after) = after.split_at(end);
             template.literal(between);
             rest = after;
         }
+        template
+    }
+
+    /// The text form of a path: of what names list elements, inputs are replaced as in any value. A name that is written in
+    /// quotes stays as it is.
+    pub fn of_path(path: &FieldPath, inputs: &Inputs) -> Self {
+        let mut template = Self::default();
+        let done: Result<(), Infallible> = path.pieces(|piece| {
+            match piece {
+                Piece::Text(text) => template.literal(text),
+                Piece::Value(text) => template.extend(Self::of(text, inputs)),
+            }
+            Ok(())
+        });
+        let Ok(()) = done;
         template
     }
 

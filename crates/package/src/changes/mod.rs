@@ -22,7 +22,7 @@ pub use apply::apply;
 pub use encode::ClassId;
 pub use fields::{FieldChange, Held, holds_secret, leaves};
 pub use hunks::Hunk;
-pub use inputs::{Inputs, Part, Template, inputs_of};
+pub use inputs::{Inputs, Part, TargetNames, Template, inputs_of};
 pub use secrets::{HashKey, text_holds_secret};
 
 use crate::kptfile::{self, Edit, Kptfile};
@@ -226,9 +226,11 @@ fn content_change(path: &PackagePath, old: &File, new: &File, inputs: &Inputs) -
             after: Arc::clone(new.bytes()),
         };
     };
-    let fields = fields::of(path, a, b, inputs).unwrap_or_default();
-    let told = apply::fields(a, &fields, inputs);
-    if told.as_deref() == Some(b) {
+    let parsed = fields::both(path, a, b);
+    let fields = parsed.as_ref().and_then(|(a, b)| fields::of(a, b, inputs));
+    let fields = fields.unwrap_or_default();
+    let told = parsed.and_then(|(a, _)| apply::fields_of(a, &fields, inputs));
+    if told.is_some_and(|told| told.text() == b) {
         return ContentChange::Fields(fields);
     }
     let hunks = hunks::of(a, b, inputs);
@@ -238,7 +240,7 @@ fn content_change(path: &PackagePath, old: &File, new: &File, inputs: &Inputs) -
 /// A package without what belongs to no class: its upstream, its lock, and what a render reports.
 pub fn aside(files: &Files) -> Files {
     let mut bare = files.clone();
-    let Ok(kptfile) = Kptfile::of_files(files) else {
+    let Ok(kptfile) = Kptfile::without_report(files) else {
         return bare;
     };
     // The report is by far the largest: each edit behind it writes and reads a shorter text.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{File, FileMode, Files, Namespace, PackageName, PackagePath, RepositoryName, TreeId};
 use proptest::prelude::*;
 
-use super::{ClassId, Inputs, Template, WantedUpstream, apply, changes, inputs_of};
+use super::{ClassId, Inputs, TargetNames, Template, WantedUpstream, apply, changes, inputs_of};
 
 fn wanted() -> WantedUpstream {
     WantedUpstream {
@@ -166,7 +166,12 @@ fn an_input_that_changed_stays_literal() {
         RepositoryName::parse("edge").unwrap(),
         Namespace::parse("default").unwrap(),
     );
-    let place = (&place.0, &place.1, &place.2);
+    let place = TargetNames {
+        package: &place.0,
+        repository: &place.1,
+        namespace: &place.2,
+        variant: None,
+    };
     let (west, moved) = (of("eu-west"), of("us-west"));
     let value = |inputs: &Inputs, name: &str| inputs.value(name).map(str::to_owned);
     // It says the same, or there is no package yet: its name stands for it.
@@ -188,6 +193,92 @@ fn an_input_that_changed_stays_literal() {
     let other = of("ap-east");
     let id = |after: &Files| class(&west, after, &inputs_of(place, Some(&west), after));
     assert_ne!(id(&moved), id(&other));
+}
+
+/// The names of functions that a variant puts into a pipeline say which variant it is, and nothing else does.
+#[test]
+fn the_functions_of_a_variant_are_of_one_class_whatever_it_is_called() {
+    let kptfile = |functions: &[(&str, &str)]| {
+        let items = functions.iter().map(|(name, value)| {
+            format!("  - image: gcr.io/kpt-fn/set-labels:v0.1\n    configMap:\n      tier: {value}\n    name: {name}\n")
+        });
+        let text = format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\npipeline:\n  mutators:\n{}",
+            items.collect::<String>()
+        );
+        files(&[("Kptfile", &text)])
+    };
+    let of = |variant: &str| inputs(&[("package", "web-pkg"), ("variant", variant)]);
+    let own = |variant: &str, function: &str| format!("PackageVariant.{variant}.{function}");
+    let cases = |variant: &str, value: &str| -> Vec<(Files, Files)> {
+        let (one, two) = (own(variant, "tier.0"), own(variant, ".1"));
+        let none = files(&[]);
+        vec![
+            // It is new, a value changes, another one comes, a list without names.
+            (none, kptfile(&[(&one, "a")])),
+            (kptfile(&[(&one, "a")]), kptfile(&[(&one, value)])),
+            (
+                kptfile(&[(&one, "a")]),
+                kptfile(&[(&one, "a"), (&two, value)]),
+            ),
+            (kptfile(&[("", "a")]), kptfile(&[(&one, value), ("", "a")])),
+        ]
+    };
+    let (eu, us) = (of("web-edge-eu"), of("web.edge-us"));
+    let mine = cases("web-edge-eu", "b").into_iter();
+    let theirs = cases("web.edge-us", "b").into_iter();
+    let others = cases("web.edge-us", "c").into_iter();
+    for (at, ((mine, theirs), others)) in mine.zip(theirs).zip(others).enumerate() {
+        let found = changes(&mine.0, &mine.1, &eu);
+        assert_eq!(
+            found.id(&wanted()),
+            class(&theirs.0, &theirs.1, &us),
+            "{at}"
+        );
+        let made = apply(&theirs.0, &found, &us);
+        assert_eq!(made.as_ref().map(bytes), Some(bytes(&theirs.1)), "{at}");
+        // A value that somebody wrote does not hide beside it.
+        let differs = found.id(&wanted()) != class(&others.0, &others.1, &us);
+        assert_eq!(differs, at > 0, "{at}");
+    }
+    // What another variant wrote, and the variant's name elsewhere, are literals.
+    for text in [
+        "PackageVariant.web-edge.tier.0",
+        "PackageVariant.web-edge-eu.tier",
+        "PackageVariant.web-edge-eu.a.b.0",
+        "web-edge-eu",
+        "xPackageVariant.web-edge-eu.tier.0",
+    ] {
+        assert_eq!(Template::of(text, &eu), Template::plain(text));
+    }
+    let shown = Template::of("a: PackageVariant.web-edge-eu.tier.0\n", &eu);
+    assert_eq!(shown.to_string(), "a: PackageVariant.{variant}.tier.0\n");
+}
+
+/// Names of list elements are values as any: the container that is named after the package.
+#[test]
+fn list_elements_that_are_named_by_an_input_are_of_one_class() {
+    let of = |package: &str, image: &str| {
+        let text = V1.replace("- name: web", &format!("- name: {package}"));
+        files(&[("deployment.yaml", &text.replace("web:1.4", image))])
+    };
+    let (a, b) = (
+        inputs(&[("package", "shop-a")]),
+        inputs(&[("package", "shop-b")]),
+    );
+    let found = changes(&of("shop-a", "web:1.4"), &of("shop-a", "web:1.5"), &a);
+    let (before, after) = (of("shop-b", "web:1.4"), of("shop-b", "web:1.5"));
+    assert_eq!(found.id(&wanted()), class(&before, &after, &b));
+    assert_eq!(
+        apply(&before, &found, &b).as_ref().map(bytes),
+        Some(bytes(&after))
+    );
+    // One that is called as the other's package is another one.
+    let before = of("shop-a", "web:1.4");
+    assert_ne!(
+        found.id(&wanted()),
+        class(&before, &of("shop-a", "web:1.5"), &b)
+    );
 }
 
 #[test]

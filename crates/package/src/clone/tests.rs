@@ -238,18 +238,132 @@ fn marks_that_are_at_hand_make_the_same_package() {
         ("broken.yaml", "a: [\n"),
         ("README.md", "demo\n"),
     ]);
-    let marked = mark(&upstream).files;
-    assert_ne!(marked[&path("cm.yaml")], upstream[&path("cm.yaml")]);
+    let marked = Marked::of(&upstream, &spec(false).upstream, &spec(false).lock);
+    let files = marked.files();
+    assert_ne!(files[&path("cm.yaml")], upstream[&path("cm.yaml")]);
     for deployment in [false, true] {
         let spec = spec(deployment);
         let alone = clone(&upstream, &spec).unwrap();
-        let with = clone_with(&upstream, Some(&marked), &spec).unwrap();
+        let mut parsed = Parsed::default();
+        let with = clone_with(&upstream, Some(&marked), &spec, &mut parsed).unwrap();
         assert_eq!(with.files, alone.files);
         let context = path("package-context.yaml");
         assert_eq!(
-            with.files[&context] == marked[&context],
+            with.files[&context] == files[&context],
             !deployment,
             "what the clone changes is marked anew"
         );
     }
+}
+
+/// What is shared by the clones of an upstream package makes no difference to any of them.
+#[test]
+fn clones_are_the_same_with_what_they_share_and_without() {
+    let kptfiles = [
+        KPTFILE.to_owned(),
+        KPTFILE.replace(
+            "metadata:\n  name: demo # name comment\n  labels:\n    team: core\n",
+            "",
+        ),
+        KPTFILE.replace("metadata:\n  name: demo # name comment\n", "metadata:\n"),
+        KPTFILE.replace(
+            "pipeline:",
+            "upstream: {type: git, git: {repo: a, directory: b, ref: c}}\npipeline:",
+        ),
+        KPTFILE.replace(
+            "pipeline:",
+            "upstreamLock:\n  type: git # old\nupstream:\n  type: git\npipeline:",
+        ),
+        "{apiVersion: kpt.dev/v1, kind: Kptfile, metadata: {name: demo}}\n".to_owned(),
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {}\n---\nmore: 1\n".to_owned(),
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: &m\n  name: demo\ninfo:\n  labels: *m\n"
+            .to_owned(),
+        "no Kptfile".to_owned(),
+    ];
+    for kptfile in kptfiles {
+        let upstream = files(&[
+            ("Kptfile", &kptfile),
+            ("config.yaml", CONFIG),
+            ("odd.yaml", "a: [\n"),
+            (
+                "package-context.yaml",
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  name: x\n",
+            ),
+            ("readme.md", "read"),
+        ]);
+        for (deployment, git_ref) in [(false, "shop/v1"), (true, "shop/v1"), (true, "shop/v2")] {
+            let spec = CloneSpec {
+                lock: GitLock {
+                    git_ref: git_ref.into(),
+                    ..spec(false).lock
+                },
+                ..spec(deployment)
+            };
+            let of_the_first = self::spec(deployment);
+            let marked = Marked::of(&upstream, &of_the_first.upstream, &of_the_first.lock);
+            let mut parsed = Parsed::default();
+            let shared = clone_with(&upstream, Some(&marked), &spec, &mut parsed);
+            let plain = clone(&upstream, &spec);
+            let told = |cloned: Result<Cloned, CloneError>| cloned.map(|cloned| cloned.files);
+            assert_eq!(told(shared), told(plain), "{kptfile}");
+        }
+    }
+}
+
+#[test]
+fn a_thousand_clones_parse_each_file_of_the_upstream_once() {
+    let upstream = files(&[
+        ("Kptfile", KPTFILE),
+        ("config.yaml", CONFIG),
+        ("more.yaml", CONFIG),
+    ]);
+    let spec = |at: usize| CloneSpec {
+        package: PackageName::parse(&format!("shop-{at}")).unwrap(),
+        ..spec(false)
+    };
+    let marked = Marked::of(&upstream, &spec(0).upstream, &spec(0).lock);
+    let mut values = std::collections::BTreeSet::new();
+    for at in 0..1_000 {
+        let mut parsed = Parsed::default();
+        let cloned = clone_with(&upstream, Some(&marked), &spec(at), &mut parsed).unwrap();
+        for name in ["config.yaml", "more.yaml"] {
+            let read = parsed
+                .documents(&path(name), &cloned.files[&path(name)])
+                .unwrap();
+            values.extend(
+                read.documents()
+                    .iter()
+                    .map(|document| Arc::as_ptr(&document.value)),
+            );
+        }
+        // The Kptfile is the clone's own, and known as it was written.
+        let kptfile = &cloned.files[&path("Kptfile")];
+        let known = parsed.stream(&path("Kptfile"), kptfile).unwrap();
+        assert_eq!(Some(known.text()), kptfile.as_text());
+        assert!(known.text().contains(&format!("name: shop-{at}")));
+    }
+    let documents = 2 * Stream::parse(CONFIG, &Limits::default()).unwrap().len();
+    assert_eq!(values.len(), documents);
+}
+
+#[test]
+fn what_was_parsed_of_other_bytes_says_nothing() {
+    let (config, other) = (path("config.yaml"), File::text("a: 2\n"));
+    let mut shared = Parsed::default();
+    shared.note(
+        &config,
+        &File::text("a: 1\n"),
+        Stream::parse("a: 1\n", &Limits::default()).unwrap(),
+    );
+    let mut parsed = Parsed::default();
+    parsed.share(&Arc::new(shared));
+    assert!(parsed.stream(&config, &File::text("a: 1\n")).is_some());
+    assert!(parsed.stream(&config, &other).is_none());
+    assert!(
+        parsed
+            .stream(&path("other.yaml"), &File::text("a: 1\n"))
+            .is_none()
+    );
+    let read = parsed.documents(&config, &other).unwrap();
+    assert_eq!(read.text(), "a: 2\n");
 }

@@ -25,6 +25,7 @@ pub use gate::{GATE, REASON_OPEN, REASON_SETTLED, condition, open, put_gate};
 pub use id::conflict_id;
 pub(crate) use id::{hex, identify};
 pub(crate) use node::document;
+pub(crate) use path::Piece;
 pub use path::{FieldPath, PathStep};
 pub use place::{node_at, value_at};
 pub use resolve::{derived_by_render, resolved_by_edit};

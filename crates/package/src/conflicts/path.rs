@@ -131,30 +131,56 @@ fn word(text: &str) -> String {
     if clear { text.to_owned() } else { quoted(text) }
 }
 
-impl fmt::Display for FieldPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// A piece of a path's text form.
+pub(crate) enum Piece<'p> {
+    /// As it stands.
+    Text(&'p str),
+    /// The value of a key that names a list element, written without quotes.
+    Value(&'p str),
+}
+
+impl FieldPath {
+    /// Shows the text form in pieces, so that names of list elements are told from what is around them.
+    pub(crate) fn pieces<E>(
+        &self,
+        mut see: impl FnMut(Piece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         for (at, step) in self.0.iter().enumerate() {
-            match step {
+            let text = match step {
                 PathStep::Field(name) if !name.is_empty() && name.chars().all(plain) => {
                     let dot = if at == 0 { "" } else { "." };
-                    write!(f, "{dot}{name}")?;
+                    format!("{dot}{name}")
                 }
-                PathStep::Field(name) => write!(f, "[{}]", quoted(name))?,
+                PathStep::Field(name) => format!("[{}]", quoted(name)),
                 PathStep::Element(keys) => {
-                    let keys: Vec<String> = keys
-                        .iter()
-                        .map(|(k, v)| format!("{}={}", word(k), word(v)))
-                        .collect();
-                    write!(f, "[{}]", keys.join(","))?;
+                    for (at, (key, value)) in keys.iter().enumerate() {
+                        let begin = if at == 0 { "[" } else { "," };
+                        see(Piece::Text(&format!("{begin}{}=", word(key))))?;
+                        let written = word(value);
+                        match written == *value {
+                            true => see(Piece::Value(value))?,
+                            false => see(Piece::Text(&written))?,
+                        }
+                    }
+                    if keys.is_empty() { "[]" } else { "]" }.to_owned()
                 }
-                PathStep::Item(item) => write!(f, "[={}]", word(item))?,
-                PathStep::Index(index) => write!(f, "[{index}]")?,
-                PathStep::Comment => f.write_str("#comment")?,
-                PathStep::Order => f.write_str("#order")?,
-                PathStep::Lines => f.write_str("#lines")?,
-                PathStep::File => f.write_str("#file")?,
-            }
+                PathStep::Item(item) => format!("[={}]", word(item)),
+                PathStep::Index(index) => format!("[{index}]"),
+                PathStep::Comment => "#comment".to_owned(),
+                PathStep::Order => "#order".to_owned(),
+                PathStep::Lines => "#lines".to_owned(),
+                PathStep::File => "#file".to_owned(),
+            };
+            see(Piece::Text(&text))?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pieces(|piece| match piece {
+            Piece::Text(text) | Piece::Value(text) => f.write_str(text),
+        })
     }
 }

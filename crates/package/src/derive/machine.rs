@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Files, GitLock, GitUpstream, Recipe, RenderStatus};
 
-use crate::clone::{CloneSpec, clone_with};
+use crate::clone::{CloneSpec, Marked, clone_with};
 use crate::mutate::{self, Injected, Mutated, Mutation, Previous, injection_points};
 use crate::render::{Options, Rendered};
 
@@ -17,7 +17,7 @@ use super::{DeriveError, DeriveInput, MachineFiles};
 pub(super) struct Upstream<'i> {
     pub(super) files: &'i Files,
     /// The same with identity marks, if they are known.
-    pub(super) marked: Option<&'i Files>,
+    pub(super) marked: Option<&'i Marked>,
     pub(super) git: &'i GitUpstream,
     pub(super) lock: &'i GitLock,
 }
@@ -127,17 +127,17 @@ pub(super) fn machine(
     recipe: &Recipe,
     previous: &BTreeMap<String, Previous>,
 ) -> Result<MachineOutput, Halt> {
-    let mutated = progress.mutate(|| {
+    let mutated = progress.mutate(|parsed| {
         let spec = CloneSpec {
             package: recipe.package.clone(),
             upstream: upstream.git.clone(),
             lock: upstream.lock.clone(),
             deployment: recipe.deployment,
         };
-        let cloned = clone_with(upstream.files, upstream.marked, &spec);
+        let cloned = clone_with(upstream.files, upstream.marked, &spec, parsed);
         let cloned = cloned.map_err(DeriveError::Clone)?;
         let mutations = Mutation::of(recipe, previous.clone());
-        mutate::apply(&cloned.files, &mutations).map_err(DeriveError::Mutate)
+        mutate::apply_known(&cloned.files, &mutations, parsed).map_err(DeriveError::Mutate)
     })?;
     let rendered = render(progress, &mutated.files, recipe)?;
     let output = |mutated: Mutated, rendered: Rendered| MachineOutput {
@@ -159,13 +159,13 @@ pub(super) fn machine(
     {
         return Ok(output(mutated, rendered));
     }
-    let mut second = progress.mutate(|| {
+    let mut second = progress.mutate(|parsed| {
         let (injections, previous) = (recipe.injections.clone(), previous.clone());
         let again = [Mutation::Inject {
             injections,
             previous,
         }];
-        mutate::apply(&rendered.files, &again).map_err(DeriveError::Mutate)
+        mutate::apply_known(&rendered.files, &again, parsed).map_err(DeriveError::Mutate)
     })?;
     second.gates_added.splice(0..0, mutated.gates_added);
     let rendered = render(progress, &second.files, recipe)?;

@@ -24,6 +24,7 @@ use model::{
     Condition, Conflict, ConflictId, Files, GitLock, GitUpstream, Problem, Recipe, RenderStatus,
 };
 
+use crate::clone::Marked;
 use crate::mutate::Injected;
 use crate::render::{Conversation, Failure, Output, Step};
 
@@ -37,8 +38,8 @@ pub use error::DeriveError;
 pub struct DeriveInput {
     /// *u′*: the upstream package as it is.
     pub upstream: Files,
-    /// The same with identity marks ([`crate::clone::mark`]), if they are at hand: a fan-out writes them once.
-    pub marked: Option<Arc<Files>>,
+    /// The same with identity marks, if they are at hand: a fan-out writes and parses them once.
+    pub marked: Option<Arc<Marked>>,
     /// What the Kptfile shall say about it.
     pub git_upstream: GitUpstream,
     /// Where it was taken from.

@@ -3,10 +3,13 @@
 //! The walk is written straight through. Where it needs a render that is not done yet, it stops, and begins anew
 //! once the render is done; every step that was finished is answered from here, in order, instead of being done again.
 
-use model::Files;
+use std::collections::BTreeMap;
 
+use model::{Conflict, Files};
+
+use crate::documents::Parsed;
 use crate::merge::Merged;
-use crate::mutate::Mutated;
+use crate::mutate::{Mutated, Previous};
 use crate::render::{Failure, Options, Output, Render, Rendered, Run, Step};
 
 use super::DeriveError;
@@ -32,6 +35,9 @@ enum Done {
     Rendered(Box<Rendered>),
     Merged(Merged),
     Mutated(Mutated),
+    Settled(Vec<Conflict>),
+    Previous(BTreeMap<String, Previous>),
+    Kinds(Vec<String>),
 }
 
 /// The steps done, and the render under way.
@@ -42,6 +48,8 @@ pub(super) struct Progress {
     render: Option<Box<Render>>,
     /// How many bytes a package's resources may be after any step.
     pub(super) package_bytes: Option<u64>,
+    /// What a step wrote, as it was parsed: the next one reads it.
+    parsed: Parsed,
 }
 
 impl Progress {
@@ -82,19 +90,23 @@ impl Progress {
             package_bytes: self.package_bytes,
             ..options
         };
-        self.render = Some(Box::new(Render::new(files.clone(), options)));
+        self.render = Some(Box::new(Render::known(
+            files.clone(),
+            options,
+            &self.parsed,
+        )));
         Err(Halt::Rendering)
     }
 
     /// Mutates once.
     pub(super) fn mutate(
         &mut self,
-        make: impl FnOnce() -> Result<Mutated, DeriveError>,
+        make: impl FnOnce(&mut Parsed) -> Result<Mutated, DeriveError>,
     ) -> Result<Mutated, Halt> {
         if let Some(Done::Mutated(mutated)) = self.step() {
             return Ok(mutated.clone());
         }
-        let mutated = make()?;
+        let mutated = make(&mut self.parsed)?;
         self.done.push(Done::Mutated(mutated.clone()));
         Ok(mutated)
     }
@@ -110,5 +122,38 @@ impl Progress {
         let merged = make()?;
         self.done.push(Done::Merged(merged.clone()));
         Ok(merged)
+    }
+
+    /// Settles the conflicts of a merge once.
+    pub(super) fn settle(&mut self, make: impl FnOnce() -> Vec<Conflict>) -> Vec<Conflict> {
+        if let Some(Done::Settled(conflicts)) = self.step() {
+            return conflicts.clone();
+        }
+        let conflicts = make();
+        self.done.push(Done::Settled(conflicts.clone()));
+        conflicts
+    }
+
+    /// Looks once at what injection points held before.
+    pub(super) fn previous(
+        &mut self,
+        make: impl FnOnce() -> BTreeMap<String, Previous>,
+    ) -> BTreeMap<String, Previous> {
+        if let Some(Done::Previous(previous)) = self.step() {
+            return previous.clone();
+        }
+        let previous = make();
+        self.done.push(Done::Previous(previous.clone()));
+        previous
+    }
+
+    /// Looks once at which conditions belong to injection points.
+    pub(super) fn kinds(&mut self, make: impl FnOnce() -> Vec<String>) -> Vec<String> {
+        if let Some(Done::Kinds(kinds)) = self.step() {
+            return kinds.clone();
+        }
+        let kinds = make();
+        self.done.push(Done::Kinds(kinds.clone()));
+        kinds
     }
 }

@@ -148,6 +148,10 @@ pub(super) fn settle(
     let open = |conflict: &Conflict| !places.iter().any(|place| place.covers(conflict));
     let mut all: Vec<Conflict> = conflicts.into_iter().filter(open).collect();
     for place in places {
+        // Nobody edited anything where the whole file is as it was.
+        if base.get(&place.file) == local.get(&place.file) {
+            continue;
+        }
         let mut record = place.probe();
         record.base = value_at(base, &record);
         record.local = value_at(local, &record);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Condition, Conflict, Decision, Files, Status};
 
 use crate::conflicts;
+use crate::documents::Parsed;
 use crate::kptfile::Kptfile;
 use crate::merge::{MergeOptions, merge};
 use crate::mutate::{self, Mutated, Mutation, Previous};
@@ -13,7 +14,7 @@ use crate::render::Options;
 use super::machine::{
     MachineOutput, MergeBase, Upstream, base_of, base_of_draft, machine, previous, render,
 };
-use super::overwritten::overwritten;
+use super::overwritten::{lost_in, overwritten};
 use super::progress::{Halt, Progress};
 use super::same::{alike, alike_but_status, bare, point_conditions, without_gates};
 use super::{
@@ -39,7 +40,8 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
         None => None,
     };
     // What points held is asked of the machine's outputs, not of what people made of them: an edit there is an edit to merge.
-    let previous = previous(input, merge_base.as_ref(), draft_base.as_ref());
+    let bases = (merge_base.as_ref(), draft_base.as_ref());
+    let previous = progress.previous(|| previous(input, bases.0, bases.1));
     let upstream = Upstream {
         files: &input.upstream,
         marked: input.marked.as_deref(),
@@ -55,7 +57,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
         twice: None,
         notes: Vec::new(),
     };
-    walk.kinds = walk.point_kinds(merge_base.as_ref(), draft_base.as_ref());
+    walk.kinds = progress.kinds(|| walk.point_kinds(bases.0, bases.1));
     let m = match &input.base {
         Some(base) => {
             // Taken to stem from the wanted upstream: all that differs from it is people's.
@@ -171,20 +173,23 @@ impl Walk<'_> {
             merged = progress.merge(|| merging(local, options))?;
         }
         // The merge may have let a person's value win where the recipe states one: the recipe is written last.
-        let restated = progress.mutate(|| self.restate(&merged.files))?;
-        let places = stated::places(&restated.files, &self.input.recipe);
-        let seen = (&merge_base.files, local, &restated.files);
-        let mut conflicts = stated::settle(merged.conflicts, &places, seen, merge_base.ours);
+        let restated = progress.mutate(|parsed| self.restate(&merged.files, parsed))?;
+        let mut conflicts = progress.settle(|| {
+            let places = stated::places(&restated.files, &self.input.recipe);
+            let seen = (&merge_base.files, local, &restated.files);
+            stated::settle(merged.conflicts, &places, seen, merge_base.ours)
+        });
         let output = if alike(&restated.files, &next.files, &self.kinds)? {
             next.clone()
         } else {
             let mut output = self.finish(progress, &restated)?;
             output.gates.extend(next.gates.iter().cloned());
             // Without an output of ours as base, a render's own values would count as edits that it overwrote.
-            if merge_base.ours {
+            let derived = (&restated.files, &output.files);
+            let changed = lost_in((&merge_base.files, local), derived);
+            if merge_base.ours && !changed.is_empty() {
                 let [base, local, _] = sides(local)?;
-                let derived = (&restated.files, &output.files);
-                let lost = overwritten((&base, &local), derived, &conflicts);
+                let lost = overwritten((&base, &local), changed, &conflicts);
                 conflicts.extend(lost);
                 conflicts::sort(&mut conflicts);
             }
@@ -200,7 +205,7 @@ impl Walk<'_> {
                 progress.merge(|| merging(local, &by_render::otherwise(options, decided)))?;
             // Some are decided so under every policy: there is no other way to compare with.
             let turned = by_render::turned(&conflicts, &other.conflicts, decided);
-            let other = progress.mutate(|| self.restate(&other.files))?;
+            let other = progress.mutate(|parsed| self.restate(&other.files, parsed))?;
             let packages = (&restated.files, &output.files, &other.files);
             by_render::mark(progress, &mut conflicts, &turned, packages)?;
         }
@@ -208,7 +213,7 @@ impl Walk<'_> {
     }
 
     /// Writes what the recipe states outright once more (V17).
-    fn restate(&self, files: &Files) -> Result<Mutated, DeriveError> {
+    fn restate(&self, files: &Files, parsed: &mut Parsed) -> Result<Mutated, DeriveError> {
         let input = self.input;
         let files = stated::locked(files, &input.git_upstream, &input.lock)
             .map_err(DeriveError::Kptfile)?;
@@ -216,7 +221,7 @@ impl Walk<'_> {
         if let Some(Mutation::Context { create, .. }) = mutations.first_mut() {
             *create = true;
         }
-        mutate::apply(&files, &mutations).map_err(DeriveError::Mutate)
+        mutate::apply_known(&files, &mutations, parsed).map_err(DeriveError::Mutate)
     }
 
     /// Renders what was merged, unless the pipeline does not come to rest on the machine's own output (V17a).

@@ -114,9 +114,14 @@ impl Kptfile {
     /// a Kptfile is one. Each edit was held against what was asked for when it was written, so that its fields need
     /// not be read once more where nobody asks for them.
     pub(crate) fn edit_text(&self, edits: &[Edit]) -> Result<String, EditError> {
+        Ok(self.edit_stream(edits)?.text().to_owned())
+    }
+
+    /// The same as it was parsed.
+    pub(crate) fn edit_stream(&self, edits: &[Edit]) -> Result<Stream, EditError> {
         let stream = self.written(edits)?;
         debug_assert!(Self::of(stream.clone()).is_ok(), "{}", stream.text());
-        Ok(stream.text().to_owned())
+        Ok(stream)
     }
 
     /// As [`Kptfile::edit_text`], into a package.

@@ -62,7 +62,8 @@ impl Kptfile {
         Self::of(stream_of(text)?)
     }
 
-    fn of(stream: yaml::Stream) -> Result<Self, ReadError> {
+    /// Reads a Kptfile that is parsed.
+    pub(crate) fn of(stream: yaml::Stream) -> Result<Self, ReadError> {
         Self::read(stream, read::Reader::default())
     }
 
@@ -95,9 +96,9 @@ impl Kptfile {
         Self::parse(file.as_text().ok_or(ReadError::NotText)?)
     }
 
-    /// Reads the Kptfile of a package that was rendered just now, but for the report of the render: whoever asks has it,
-    /// and it is the largest part.
-    pub fn of_rendered(files: &Files) -> Result<Self, ReadError> {
+    /// Reads the Kptfile of a package's root but for the report of its render, for whoever has that already or takes it off:
+    /// it is the largest part.
+    pub fn without_report(files: &Files) -> Result<Self, ReadError> {
         let file = files.get(&path()).ok_or(ReadError::Missing)?;
         let text = file.as_text().ok_or(ReadError::NotText)?;
         let reader = read::Reader {

@@ -3,7 +3,7 @@
 //! Lenient where Kubernetes tooling leaves traces: fields that nobody knows are kept in the text and
 //! warned about. Strict about types: a map where a text is wanted would be lost in silence.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use model::{
     CommitId, Condition, Function, FunctionResult, FunctionResultItem, GitLock, GitUpstream,
@@ -338,7 +338,7 @@ impl Reader {
         let path = parent.at(key);
         let node = parent.get(key);
         Map {
-            node: node.filter(|node| self.is(*node, Kind::Mapping, &path)),
+            node: node.filter(|node| self.is(*node, Kind::Mapping, || path.clone())),
             path,
         }
     }
@@ -347,12 +347,13 @@ impl Reader {
         let path = parent.at(key);
         let list = parent
             .get(key)
-            .filter(|node| self.is(*node, Kind::Sequence, &path));
+            .filter(|node| self.is(*node, Kind::Sequence, || path.clone()));
         let items = list.into_iter().flat_map(|list| list.items());
         let items = items.enumerate().filter(|(_, item)| !item.is_null());
         let maps = items.filter_map(|(at, item)| {
             let path = format!("{path}[{at}]");
-            self.is(item, Kind::Mapping, &path).then_some(Map {
+            let is_map = self.is(item, Kind::Mapping, || path.clone());
+            is_map.then_some(Map {
                 node: Some(item),
                 path,
             })
@@ -363,28 +364,28 @@ impl Reader {
     /// The text of a scalar, whatever it resolves to: kpt's decoder reads `3` as `"3"`.
     fn text(&mut self, parent: &Map<'_>, key: &str) -> Option<String> {
         let node = parent.get(key)?;
-        self.scalar(node, &parent.at(key))
+        self.scalar(node, || parent.at(key))
     }
 
     fn words(&mut self, parent: &Map<'_>, key: &str) -> Vec<String> {
-        let path = parent.at(key);
+        let path = || parent.at(key);
         let list = parent
             .get(key)
-            .filter(|node| self.is(*node, Kind::Sequence, &path));
+            .filter(|node| self.is(*node, Kind::Sequence, path));
         let items = list.into_iter().flat_map(|list| list.items());
-        items.filter_map(|item| self.scalar(item, &path)).collect()
+        items.filter_map(|item| self.scalar(item, path)).collect()
     }
 
     /// A map of texts, in the order written; merge keys are followed.
     fn texts(&mut self, parent: &Map<'_>, key: &str) -> Vec<(String, String)> {
-        let path = parent.at(key);
+        let path = || parent.at(key);
         let Some(map) = parent
             .get(key)
-            .filter(|node| self.is(*node, Kind::Mapping, &path))
+            .filter(|node| self.is(*node, Kind::Mapping, path))
         else {
             return Vec::new();
         };
-        let mut texts: BTreeMap<String, usize> = BTreeMap::new();
+        let mut known: BTreeSet<&str> = BTreeSet::new();
         let mut list = Vec::new();
         let mut open = vec![map];
         while let Some(map) = open.pop() {
@@ -394,13 +395,12 @@ impl Reader {
                 };
                 if entry.is_merge() {
                     open.push(entry.value);
-                } else if !texts.contains_key(name) {
+                } else if known.insert(name) {
                     let text = if entry.value.is_null() {
                         Some(String::new())
                     } else {
-                        self.scalar(entry.value, &format!("{path}.{name}"))
+                        self.scalar(entry.value, || format!("{}.{name}", path()))
                     };
-                    texts.insert(name.to_owned(), list.len());
                     list.extend(text.map(|text| (name.to_owned(), text)));
                 }
             }
@@ -408,7 +408,7 @@ impl Reader {
         list
     }
 
-    fn scalar(&mut self, node: Node<'_>, path: &str) -> Option<String> {
+    fn scalar(&mut self, node: Node<'_>, path: impl FnOnce() -> String) -> Option<String> {
         let target = node.target().ok()?;
         if !self.is(target, Kind::Scalar, path) {
             return None;
@@ -416,7 +416,8 @@ impl Reader {
         target.scalar().map(str::to_owned)
     }
 
-    fn is(&mut self, node: Node<'_>, kind: Kind, path: &str) -> bool {
+    /// Whether a node is of a kind. Its path is put together only where it is not: most are.
+    fn is(&mut self, node: Node<'_>, kind: Kind, path: impl FnOnce() -> String) -> bool {
         let found = node.target().map_or(Kind::Alias, |target| target.kind());
         if found == kind {
             return true;
@@ -427,7 +428,7 @@ impl Reader {
             Kind::Scalar => "a scalar",
             Kind::Alias => "an unknown alias",
         };
-        let (line, found, kind) = (node.line(), word(found), word(kind));
+        let (line, found, kind, path) = (node.line(), word(found), word(kind), path());
         let what = format!("line {line}: `{path}` is {found}, but must be {kind}");
         self.problems.push(Problem::new(path, what));
         false

@@ -42,6 +42,15 @@ impl Difference {
 
 /// All differences, in the order of their places.
 pub fn diff(before: &Files, after: &Files) -> Vec<Difference> {
+    diff_where(before, after, |_| true)
+}
+
+/// The differences in some of the files.
+pub(crate) fn diff_where(
+    before: &Files,
+    after: &Files,
+    asked: impl Fn(&PackagePath) -> bool,
+) -> Vec<Difference> {
     let schemas = Schemas::new(Sides {
         base: before,
         local: before,
@@ -49,7 +58,7 @@ pub fn diff(before: &Files, after: &Files) -> Vec<Difference> {
     });
     let mut all = Vec::new();
     let paths: BTreeSet<&PackagePath> = before.keys().chain(after.keys()).collect();
-    for path in paths {
+    for path in paths.into_iter().filter(|path| asked(path)) {
         let sides = [before.get(path), after.get(path)];
         if sides[0] != sides[1] && !documents(path, sides, &schemas, &mut all) {
             all.push(Difference {

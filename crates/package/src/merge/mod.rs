@@ -45,6 +45,7 @@ use crate::kptfile::ReadError;
 
 pub(crate) use comments::texts as comment_texts;
 pub(crate) use compare::{canonical, undecidable};
+pub(crate) use diff::diff_where;
 pub use diff::{Difference, diff};
 pub(crate) use functions::runs as function_runs;
 pub use leaves::{Earlier, Leaf, Versions, within};

@@ -9,6 +9,7 @@ use yaml::owned::Value;
 use super::open::OpenFiles;
 use super::points::{self, INJECTED, INJECTED_NAME, Point};
 use super::{MutateError, kptfile};
+use crate::documents::Parsed;
 
 /// What a point holds from an earlier injection: an object's name, and its content as JSON text (V22).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +46,8 @@ pub fn previous(files: &Files) -> Result<BTreeMap<String, Previous>, MutateError
 pub fn points_and_previous(
     files: &Files,
 ) -> Result<(Vec<Point>, BTreeMap<String, Previous>), MutateError> {
-    let mut opened = OpenFiles::new(files);
+    let parsed = Parsed::default();
+    let mut opened = OpenFiles::new(files, &parsed);
     let mut found = BTreeMap::new();
     let points = points::find(&mut opened)?;
     for point in &points {

@@ -15,12 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Class, Files, Injection, ObjectName, Pairs, Pipeline, Recipe};
 
-use crate::documents::DocumentsError;
+use crate::documents::{DocumentsError, Parsed};
 
 use open::OpenFiles;
 
 pub use inject::{Injected, Previous, points_and_previous, previous};
 pub use pipeline::is_own_function;
+pub(crate) use pipeline::{OWN_FUNCTION_PREFIX, behind_variant};
 pub(crate) use points::CONDITION_PREFIX;
 pub use points::{INJECTED, INJECTED_NAME, INJECTION, Point, injection_points};
 
@@ -126,7 +127,16 @@ impl Mutation {
 /// # Errors
 /// When one of them cannot be applied.
 pub fn apply(files: &Files, mutations: &[Mutation]) -> Result<Mutated, MutateError> {
-    let mut opened = OpenFiles::new(files);
+    apply_known(files, mutations, &mut Parsed::default())
+}
+
+/// The same of a package of which something was parsed already; what is written is noted there.
+pub(crate) fn apply_known(
+    files: &Files,
+    mutations: &[Mutation],
+    parsed: &mut Parsed,
+) -> Result<Mutated, MutateError> {
+    let mut opened = OpenFiles::new(files, parsed);
     let (mut injected, mut gates_added) = (Vec::new(), Vec::new());
     for mutation in mutations {
         match mutation {
@@ -150,8 +160,10 @@ pub fn apply(files: &Files, mutations: &[Mutation]) -> Result<Mutated, MutateErr
             }
         }
     }
+    let (files, written) = opened.finish()?;
+    parsed.extend(written);
     Ok(Mutated {
-        files: opened.finish()?,
+        files,
         injected,
         gates_added,
     })

@@ -7,7 +7,7 @@ use model::{File, Files, PackagePath};
 use yaml::owned::Value;
 
 use super::MutateError;
-use crate::documents::Documents;
+use crate::documents::{Documents, Parsed, Written};
 
 /// A file under change.
 struct Open {
@@ -18,14 +18,17 @@ struct Open {
 /// A package under change.
 pub(super) struct OpenFiles<'f> {
     files: &'f Files,
+    /// What of them was parsed already.
+    parsed: &'f Parsed,
     made: BTreeMap<PackagePath, File>,
     open: BTreeMap<PackagePath, Open>,
 }
 
 impl<'f> OpenFiles<'f> {
-    pub(super) fn new(files: &'f Files) -> Self {
+    pub(super) fn new(files: &'f Files, parsed: &'f Parsed) -> Self {
         Self {
             files,
+            parsed,
             made: BTreeMap::new(),
             open: BTreeMap::new(),
         }
@@ -56,7 +59,8 @@ impl<'f> OpenFiles<'f> {
     ) -> Result<&mut [Arc<Value>], MutateError> {
         if !self.open.contains_key(path) {
             let file = self.file(path).ok_or(MutateError::KptfileMissing)?;
-            let parsed = Documents::parse(path, file).map_err(MutateError::File)?;
+            let parsed = self.parsed.documents(path, file);
+            let parsed = parsed.map_err(MutateError::File)?;
             let documents = parsed
                 .documents()
                 .iter()
@@ -79,20 +83,27 @@ impl<'f> OpenFiles<'f> {
         self.made.insert(path, file);
     }
 
-    /// The package with every change written.
-    pub(super) fn finish(self) -> Result<Files, MutateError> {
-        let mut files = self.files.clone();
+    /// The package with every change written, and what was parsed of it.
+    pub(super) fn finish(self) -> Result<(Files, Parsed), MutateError> {
+        let (mut files, mut parsed) = (self.files.clone(), Parsed::default());
         files.extend(self.made);
         for (path, open) in self.open {
-            let text = open
-                .parsed
-                .rewrite(|at| open.documents.get(at).cloned())
-                .map_err(MutateError::File)?;
-            if let (Some(text), Some(file)) = (text, files.get(&path)) {
-                let file = file.with_bytes(text.into_bytes());
-                files.insert(path, file);
-            }
+            let written = open.parsed.written(|at| open.documents.get(at).cloned());
+            let (Some(written), Some(file)) =
+                (written.map_err(MutateError::File)?, files.get(&path))
+            else {
+                continue;
+            };
+            let file = match written {
+                Written::Whole(stream) => {
+                    let file = file.with_bytes(stream.text().as_bytes());
+                    parsed.note(&path, &file, stream);
+                    file
+                }
+                Written::Fewer(text) => file.with_bytes(text.into_bytes()),
+            };
+            files.insert(path, file);
         }
-        Ok(files)
+        Ok((files, parsed))
     }
 }

@@ -14,16 +14,24 @@ use super::open::OpenFiles;
 /// The variant's name may hold dots, a function's may not: so another variant whose name merely begins
 /// alike is never taken for this one (R72, R73).
 pub fn is_own_function(variant: &ObjectName, name: &str) -> bool {
+    behind_variant(variant.as_str(), name).is_some()
+}
+
+/// How the name of a variant's function begins, before the variant's name.
+pub(crate) const OWN_FUNCTION_PREFIX: &str = "PackageVariant.";
+
+/// What follows the variant's name in the name of one of its functions; `None` for any other name.
+pub(crate) fn behind_variant<'n>(variant: &str, name: &'n str) -> Option<&'n str> {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let rest = name
-        .strip_prefix("PackageVariant.")
-        .and_then(|rest| rest.strip_prefix(variant.as_str()))
-        .and_then(|rest| rest.strip_prefix('.'));
-    let Some(rest) = rest else { return false };
-    match rest.split_once('.') {
+    let behind = name
+        .strip_prefix(OWN_FUNCTION_PREFIX)?
+        .strip_prefix(variant)?;
+    let rest = behind.strip_prefix('.')?;
+    let own = match rest.split_once('.') {
         None => number(rest),
         Some((_, index)) => number(index),
-    }
+    };
+    own.then_some(behind)
 }
 
 pub(super) fn apply(
@@ -65,7 +73,7 @@ pub(super) fn apply(
 
 fn named(variant: &ObjectName, functions: &[Function]) -> Vec<(String, Value)> {
     let name = |index: usize, function: &Function| {
-        format!("PackageVariant.{variant}.{}.{index}", function.name)
+        format!("{OWN_FUNCTION_PREFIX}{variant}.{}.{index}", function.name)
     };
     let functions = functions.iter().enumerate();
     functions

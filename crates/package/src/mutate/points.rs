@@ -5,6 +5,7 @@ use yaml::owned::Value;
 
 use super::MutateError;
 use super::open::OpenFiles;
+use crate::documents::Parsed;
 
 /// The annotation that makes a resource an injection point; `required` or `optional`.
 pub const INJECTION: &str = "kpt.dev/config-injection";
@@ -64,7 +65,7 @@ impl Point {
 /// Two points of one kind and name, an unknown annotation value, or a file that names the annotation and cannot
 /// be read.
 pub fn injection_points(files: &Files) -> Result<Vec<Point>, MutateError> {
-    find(&mut OpenFiles::new(files))
+    find(&mut OpenFiles::new(files, &Parsed::default()))
 }
 
 pub(super) fn find(opened: &mut OpenFiles<'_>) -> Result<Vec<Point>, MutateError> {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use model::{Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity};
 use yaml::owned::Value;
 
+use crate::documents::Parsed;
 use crate::krm::not_krm;
 
 use plan::{Plan, Task, own_files};
@@ -170,9 +171,14 @@ const REPORTS: usize = 4 << 20;
 impl Render {
     /// Looks at a package; whatever is wrong with it becomes the status of the render.
     pub fn new(files: Files, options: Options) -> Self {
-        match Plan::read(&files, options.strict) {
+        Self::known(files, options, &Parsed::default())
+    }
+
+    /// The same of a package of which something was parsed already.
+    pub(crate) fn known(files: Files, options: Options, parsed: &Parsed) -> Self {
+        match Plan::read(&files, options.strict, parsed) {
             Ok(plan) => {
-                let mut render = Self::with(files, options, plan);
+                let mut render = Self::with(files, options, plan, parsed);
                 if render.error.is_none() {
                     let problem = config::problem(&render.files, &render.plan);
                     render.error = problem.map(|(package, why)| wrap(&package, &why, false));
@@ -181,8 +187,8 @@ impl Render {
             }
             Err(error) => {
                 // The root tells what is wrong with a subpackage, if it can itself be read.
-                let mirrored = Plan::read(&own_files(&files), options.strict).is_ok();
-                let mut render = Self::with(files, options, Plan::default());
+                let mirrored = Plan::read(&own_files(&files), options.strict, parsed).is_ok();
+                let mut render = Self::with(files, options, Plan::default(), parsed);
                 render.mirrored = mirrored;
                 render.error = Some(format!("pkg.read: {error}"));
                 render
@@ -190,8 +196,8 @@ impl Render {
         }
     }
 
-    fn with(files: Files, options: Options, plan: Plan) -> Self {
-        let (resources, error) = match Resources::read(&files, &plan, options) {
+    fn with(files: Files, options: Options, plan: Plan, parsed: &Parsed) -> Self {
+        let (resources, error) = match Resources::read(&files, &plan, options, parsed) {
             Ok(mut resources) => {
                 resources.bound(options.package_bytes);
                 let mut idle = plan.idle().filter(|_| options.strict);
@@ -228,7 +234,7 @@ impl Render {
         options: Options,
     ) -> Self {
         let plan = Plan::one(&files, function);
-        let mut render = Self::with(files, options, plan);
+        let mut render = Self::with(files, options, plan, &Parsed::default());
         let invalid = config.as_deref().and_then(|config| not_krm("", config));
         if let Some(why) = invalid {
             render.error = Some(format!("the functionConfig is not valid: {why}"));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use model::{Files, Function, PackagePath, join_problems};
 
+use crate::documents::Parsed;
 use crate::kptfile::{FILE_NAME, Kptfile};
 
 const BFS: &str = "kpt.dev/bfs-rendering";
@@ -38,7 +39,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn read(files: &Files, strict: bool) -> Result<Self, String> {
+    pub(super) fn read(files: &Files, strict: bool, parsed: &Parsed) -> Result<Self, String> {
         let mut dirs: Vec<(Arc<str>, Kptfile)> = Vec::new();
         let mut kptfiles = BTreeMap::new();
         let mut strange = Vec::new();
@@ -48,7 +49,11 @@ impl Plan {
         {
             let dir: Arc<str> = path.dir().into();
             let place = if dir.is_empty() { "." } else { &*dir };
-            let kptfile = Kptfile::of_file(file).map_err(|error| {
+            let kptfile = match parsed.stream(path, file) {
+                Some(stream) => Kptfile::of(stream.clone()),
+                None => Kptfile::of_file(file),
+            };
+            let kptfile = kptfile.map_err(|error| {
                 format!("error reading Kptfile at {place:?}: {}", chain(&error))
             })?;
             let package = Some((files, &*dir));

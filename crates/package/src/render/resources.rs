@@ -10,7 +10,7 @@ use std::sync::Arc;
 use model::{File, Files, PackagePath};
 use yaml::owned::Value;
 
-use crate::documents::{Documents, DocumentsError};
+use crate::documents::{Documents, DocumentsError, Parsed};
 use crate::ignore::Ignore;
 use crate::krm::not_krm;
 
@@ -72,6 +72,7 @@ impl Resources {
         files: &Files,
         plan: &Plan,
         options: Options,
+        known: &Parsed,
     ) -> Result<Self, DocumentsError> {
         let mut resources = Self {
             packages: plan.packages.clone(),
@@ -89,11 +90,11 @@ impl Resources {
             if everything || plan.is_seen(package) {
                 let parsed = match plan.kptfiles.get(path) {
                     Some(stream) => Documents::of(path, stream.clone())?,
-                    None => Documents::parse(path, file)?,
+                    None => known.documents(path, file)?,
                 };
                 resources.take(path, parsed, package);
             } else if options.tell_unread
-                && let Err(error) = Documents::parse(path, file)
+                && let Err(error) = known.documents(path, file)
             {
                 resources.unread.push(error.to_string());
             }

@@ -7,7 +7,7 @@ use yaml::owned::Value;
 
 use crate::documents::Documents;
 use crate::kptfile;
-use crate::mutate::kptfile as fields;
+use crate::mutate::{OWN_FUNCTION_PREFIX, kptfile as fields};
 
 /// The gate and condition of a draft that was made although its render failed (V2).
 pub const GATE: &str = "offshoot.dev/Rendered";
@@ -75,16 +75,13 @@ fn tagged(image: String, tag: Option<&str>) -> String {
     }
 }
 
-/// How the names of functions begin that a variant puts into a pipeline (R71).
-const VARIANTS: &str = "PackageVariant.";
-
 /// What a message calls a function: its name, image or command.
 pub(super) fn label(function: &Function) -> String {
     if function.name.is_empty() {
         let image = shown_image(function).or_else(|| function.exec.clone());
         image.unwrap_or_default()
     } else if let Some(image) = shown_image(function)
-        && function.name.starts_with(VARIANTS)
+        && function.name.starts_with(OWN_FUNCTION_PREFIX)
     {
         // Nobody chose this name: the image says which function it is.
         format!("{} ({image})", function.name)

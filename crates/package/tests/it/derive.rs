@@ -6,12 +6,14 @@ mod drafts;
 mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use model::{
     CommitId, Conflict, ConflictPolicy, ConflictState, ConflictValue, Files, Function, GitLock,
     GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName, PackagePath, Pairs,
     Pipeline, Recipe, Strategy,
 };
+use package::clone::Marked;
 use package::derive::{
     Base, Derivation, DeriveError, DeriveInput, Derived, MachineFiles, OpenDraft,
 };
@@ -152,8 +154,16 @@ fn input(upstream: Files, version: u8, recipe: Recipe) -> DeriveInput {
     }
 }
 
+/// Derives with what the clones of an upstream share, and without: it makes no difference.
 fn try_derive(input: DeriveInput) -> Result<Derived, DeriveError> {
-    vectors::drive(Derivation::new(input))
+    let marked = Marked::of(&input.upstream, &input.git_upstream, &input.lock);
+    let shared = DeriveInput {
+        marked: Some(Arc::new(marked)),
+        ..input.clone()
+    };
+    let derived = vectors::drive(Derivation::new(input));
+    assert_eq!(vectors::drive(Derivation::new(shared)), derived);
+    derived
 }
 
 #[track_caller]

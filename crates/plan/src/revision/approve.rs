@@ -12,6 +12,10 @@ use crate::variant::RevisionRef;
 /// On an approval: the tree of the package that was seen; another one is refused.
 pub const EXPECTED_TREE: &str = "offshoot.dev/expected-tree";
 
+/// On an approval: the class of changes that was seen and what the target states for its inputs, as
+/// `{"id": …, "inputs": {…}}`; the approval's commit keeps it (F1).
+pub const APPROVED_CLASS: &str = "offshoot.dev/approved-class";
+
 /// What there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApproveObserved {

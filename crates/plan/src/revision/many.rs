@@ -6,6 +6,8 @@
 use model::{Class, Door, Lifecycle, Revision};
 
 use super::Rejected;
+use crate::conflicts;
+use crate::variant::words;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,7 +77,33 @@ pub fn fit(revision: &Revision, verb: Verb, seen: Option<&str>) -> Result<Fit, R
     if verb == Verb::Delete && revision.meta.is_deleting() {
         return Ok(Fit::Already);
     }
-    Ok(meant(revision.key.name.as_str(), revision.lifecycle, verb))
+    let meant = meant(revision.key.name.as_str(), revision.lifecycle, verb);
+    let decided = |verb| !matches!(verb, Verb::Propose | Verb::Approve);
+    if decided(verb) || meant == Fit::Already || revision.lifecycle.is_published() {
+        return Ok(meant);
+    }
+    let Some(why) = in_conflict(revision) else {
+        return Ok(meant);
+    };
+    // A draft that is to be approved is none of the verb's, whatever waits in it.
+    let what = match meant {
+        Fit::Skipped(_) => "it is a draft with conflicts to decide",
+        _ => IN_CONFLICT,
+    };
+    Ok(Fit::Skipped(format!("{what}; {why}")))
+}
+
+/// How the reason begins why a revision is left that the verb would be for: somebody has to decide its conflicts first.
+pub const IN_CONFLICT: &str = "it has conflicts to decide";
+
+/// What somebody has to decide before a draft can be proposed or approved: of many, those that are ready go on without it.
+fn in_conflict(revision: &Revision) -> Option<String> {
+    let open = revision.open_gates().contains(&words::CONFLICTS);
+    let listed = conflicts::listed(revision).filter(|_| open)?;
+    let name = &revision.key.name;
+    Some(format!(
+        "{listed}; `offshoot why pkgrev/{name}` names the commands that decide them"
+    ))
 }
 
 /// What a verb means for a revision of this name in this lifecycle.

@@ -200,18 +200,11 @@ pub struct Published {
     pub commit: CommitId,
     /// When it was published, in Unix seconds, where that is known.
     pub at: Option<i64>,
-    /// The upstream commit of what was published when the rollout began that the set's status tells of (F7); `None` where
-    /// nothing was.
-    pub began: Option<CommitId>,
-    /// The last other upstream commit that was published before it.
-    pub other: Option<CommitId>,
-}
-
-impl Published {
-    /// What was published when the rollout began; where nothing was, the last other commit that was published since.
-    pub(super) fn then(&self) -> Option<CommitId> {
-        self.began.or(self.other)
-    }
+    /// The upstream commit of what was published when the rollout began that the set's status tells of (F7); where nothing
+    /// was, of the last other commit that was published since.
+    pub then: Option<CommitId>,
+    /// The upstream commit of what was published before that rollout began, in an earlier second.
+    pub earlier: Option<CommitId>,
 }
 
 impl Existing {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    AdoptionPolicy, Condition, Lifecycle, Machine, ObjectName, Revision, Status, Uid, Variant,
+    AdoptionPolicy, Condition, Lifecycle, Machine, ObjectName, OwnerReference, Revision, Status,
+    Uid, Variant,
 };
 
 use super::holdings::Holdings;
@@ -164,17 +165,18 @@ fn predecessor(
 ) -> Option<(&'static str, String)> {
     let mark = words::mark(&variant.key);
     let marked = |name: &str| revision.meta.annotations.get(name) == Some(&mark);
-    let adopt = "set spec.adoptionPolicy to adoptExisting, and this packagevariant takes it over";
+    let adopt = format!(
+        "{}, and this packagevariant takes it over",
+        adopting(variant)
+    );
     let or_go = "or choose another downstream, or delete the package";
     let plain = || format!("{adopt}; {or_go}");
     if marked(words::PROPOSED_BY) && revision.lifecycle == Lifecycle::DeletionProposed {
         let what = "proposed its deletion";
         let approve = approve_deletion(&revision.key.name);
-        let set = variant
-            .meta
-            .controller()
-            .filter(|c| c.kind == words::SET_KIND);
-        let way_out = match set.filter(|c| words::left_by_set(&variant.key, &c.uid, revision)) {
+        let way_out = match set_of(variant)
+            .filter(|c| words::left_by_set(&variant.key, &c.uid, revision))
+        {
             Some(set) => format!(
                 "annotate packagevariantset '{}' with {}=true, and its variants take back what those before them left; or {approve}",
                 set.name,
@@ -192,6 +194,23 @@ fn predecessor(
     }
     let machine = machine_of(o, revision).filter(|m| m.owner.uid != *uid);
     names_us(variant, machine).then(|| ("made it", plain()))
+}
+
+/// The set that a variant belongs to.
+fn set_of(variant: &Variant) -> Option<&OwnerReference> {
+    let controller = variant.meta.controller();
+    controller.filter(|c| c.kind == words::SET_KIND)
+}
+
+/// How a variant comes to take over what exists: a set would put back what is written into its variant.
+fn adopting(variant: &Variant) -> String {
+    match set_of(variant) {
+        Some(set) => format!(
+            "set template.adoptionPolicy of the target in packagevariantset '{}' to adoptExisting",
+            set.name
+        ),
+        None => "set spec.adoptionPolicy to adoptExisting".to_owned(),
+    }
 }
 
 fn approve_deletion(name: &ObjectName) -> String {
@@ -229,7 +248,10 @@ fn in_the_way(
                 way_out
             }
             _ if adopts => "choose another downstream, or delete the package".to_owned(),
-            _ => "set spec.adoptionPolicy to adoptExisting, choose another downstream, or delete the package".to_owned(),
+            _ => format!(
+                "{}, choose another downstream, or delete the package",
+                adopting(variant)
+            ),
         };
         return Err(Stop::stalled(words::EXISTS_UNOWNED, message).hint(hint));
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use model::{Class, Lifecycle, Revision};
-use plan::revision::{Fit, Verb, fit};
+use plan::revision::{Fit, IN_CONFLICT, Verb, fit};
 
 use crate::wire::{Json, revision};
 
@@ -74,6 +74,33 @@ fn another_tree_than_the_one_that_was_seen_is_refused_by_every_verb() {
             assert_eq!(refused.class, Class::Conflict);
             assert!(refused.message.contains(&tree) && refused.message.contains(other));
         }
+    }
+}
+
+/// F3: a selection holds drafts in conflict: they are skipped with the reason, and do not keep the others.
+#[test]
+fn what_has_conflicts_to_decide_is_neither_proposed_nor_approved_with_others() {
+    for (state, verb, skips) in [
+        ("Draft", Verb::Propose, true),
+        ("Draft", Verb::Approve, true),
+        ("Proposed", Verb::Approve, true),
+        ("Proposed", Verb::Propose, false),
+        ("Proposed", Verb::Reject, false),
+        ("Draft", Verb::Delete, false),
+        ("Published", Verb::Approve, false),
+    ] {
+        let world = serde_json::json!({"state": state, "conflicts": "2", "gates": ["offshoot.dev/Conflicts"]});
+        let found = fit(&revision(&Json(world), ""), verb, None).expect("nothing was seen");
+        let why = match &found {
+            Fit::Skipped(why) => why.as_str(),
+            _ => "",
+        };
+        let told = why.contains(" conflicts to decide; ")
+            && why.contains("offshoot why pkgrev/deploy.shop.v1");
+        assert_eq!(told, skips, "{state} {verb:?}: {found:?}");
+        // A draft is nothing that is approved: that its conflicts wait is said, and keeps nobody.
+        let fits = (state, verb) != ("Draft", Verb::Approve);
+        assert_eq!(why.starts_with(IN_CONFLICT), skips && fits, "{found:?}");
     }
 }
 

@@ -61,8 +61,8 @@ pub(crate) fn published(world: &Json) -> BTreeMap<ObjectName, Published> {
         let published = Published {
             commit: commit(word),
             at: Some(at.parse().expect("seconds")),
-            began: None,
-            other: None,
+            then: None,
+            earlier: None,
         };
         (name(&variant), published)
     };
@@ -195,8 +195,8 @@ fn publish(o: &mut Observed, at: usize) {
     let published = Published {
         commit: wanted.expect("a commit"),
         at: Some(now),
-        began: None,
-        other: None,
+        then: None,
+        earlier: None,
     };
     o.published.insert(existing.key.name.clone(), published);
 }
@@ -409,8 +409,8 @@ fn members_that_published_another_commit_are_named() {
             let other = Published {
                 commit: commit("other"),
                 at: Some(now),
-                began: None,
-                other: None,
+                then: None,
+                earlier: None,
             };
             o.published.insert(variant.key.name.clone(), other);
         }

@@ -81,3 +81,29 @@ fn edits_of_all_entries_of_a_mapping_look_at_few_of_them() {
     });
     assert!(looked < 100 * count, "{looked} entries were looked at");
 }
+
+#[test]
+fn a_key_that_stands_early_is_found_without_a_look_at_the_rest() {
+    let stream = stream("a: 1\nb: 2\nc: 3\nd: 4\n");
+    let root = stream.document(0).unwrap().root();
+    assert_eq!(steps(|| assert!(root.get("a").is_some())), 1);
+    assert_eq!(steps(|| assert!(root.get("zzz").is_none())), 4);
+}
+
+#[test]
+fn keys_that_stand_twice_are_found_in_small_and_in_large_mappings() {
+    for count in [0, 3, 15, 16, 17, 200] {
+        let lines: String = (0..count).map(|at| format!("k{at}: {at}\n")).collect();
+        let twice = |text: &str| {
+            let stream = stream(text);
+            let keys = stream.document(0).unwrap().root().duplicate_keys();
+            keys.iter()
+                .map(|key| (key.key_text().unwrap().to_owned(), key.line()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(twice(&format!("{lines}? [a, b]\n: c\n? [a, b]\n: d\n")), []);
+        let text = format!("'x': 1\n{lines}x: 2\n\"x\": 3\n");
+        let x = |line: usize| ("x".to_owned(), line);
+        assert_eq!(twice(&text), [x(count + 2), x(count + 3)]);
+    }
+}

@@ -145,6 +145,7 @@ async fn take(world: &World, revision: &str, side: ConflictSide) {
         .collect();
     assert!(!decisions.is_empty(), "{revision} has no open conflict");
     let wish = Wish {
+        class: None,
         key: key(NS, revision),
         act: Act::Resolve(Arc::new(decisions)),
         seen: None,

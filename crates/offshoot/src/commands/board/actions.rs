@@ -69,6 +69,7 @@ pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, Failure> {
         ));
     }
     let entries = request.entries.iter().map(|shown| Entry {
+        class: None,
         namespace: board.client.namespace.clone(),
         name: shown.name.clone(),
         tree: Some(shown.tree.clone()),

@@ -7,14 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt as _;
-use model::{Files, Namespace, PackageName, RepositoryName, TreeId};
-use package::changes::{self, Inputs, WantedUpstream};
+use package::changes::Inputs;
 use serde_json::Value;
 
 use super::Board;
 use super::fleet::{Revision, is_deletion, name, tree};
-use crate::client::Client;
-use crate::commands::rpkg::contents::{Contents, contents, may_hide};
+use crate::commands::rpkg::alike::Stated;
+use crate::commands::rpkg::classify::{ClassOfOpen, Classified, Unclassified, classify};
 use crate::commands::rpkg::diff;
 use crate::exit::Failure;
 use crate::planning;
@@ -43,15 +42,6 @@ impl Member {
     }
 }
 
-/// A class, as its first member showed it.
-#[derive(Debug, Clone)]
-pub(super) struct Class {
-    first: String,
-    changes: changes::Changes,
-    before: Files,
-    after: Files,
-}
-
 /// All classes that are known.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
@@ -64,7 +54,7 @@ pub(super) struct Classes {
 #[derive(Debug, Default)]
 pub(super) struct Held {
     members: HashMap<String, Member>,
-    classes: BTreeMap<String, Arc<Class>>,
+    classes: BTreeMap<String, Arc<ClassOfOpen>>,
 }
 
 /// One class of the page: its id, and each revision with its tree.
@@ -118,14 +108,7 @@ impl Classes {
             Some((class, inputs))
         })?;
         let inputs: Vec<&Inputs> = inputs.iter().collect();
-        let files = (&class.before, &class.after);
-        Some(planning::of_changes(
-            id,
-            &class.first,
-            &class.changes,
-            files,
-            &inputs,
-        ))
+        Some(class.told(id, &inputs))
     }
 
     /// What a revision says for an input.
@@ -165,19 +148,6 @@ impl Classes {
     }
 }
 
-/// A revision that is to be compared, and with what.
-struct Job {
-    name: String,
-    tree: String,
-    package: String,
-    repository: String,
-    /// Whether it is to be deleted: what that changes is that all of it goes.
-    deletion: bool,
-    /// What is published, and its tree.
-    base: Option<(String, String)>,
-    upstream: Option<(String, String, String)>,
-}
-
 /// Compares what is open and not compared yet, whenever the fleet changes.
 pub(super) async fn run(board: Arc<Board>) {
     let mut changed = board.changed.subscribe();
@@ -199,7 +169,9 @@ async fn work(board: &Board) {
             return;
         }
         let done = futures::stream::iter(jobs).map(|job| async move {
-            let class = compare(board, &job).await;
+            // A page of this process: its ids need not outlive it, and tell nothing of what a Secret holds.
+            let key = planning::of_this_process().clone();
+            let class = classify(&board.client, &job, key).await;
             (job, class)
         });
         let mut done = std::pin::pin!(done.buffer_unordered(AT_ONCE));
@@ -212,9 +184,9 @@ async fn work(board: &Board) {
     }
 }
 
-fn note(held: &mut Held, job: Job, class: Result<(String, Inputs, Class), Failure>) {
+fn note(held: &mut Held, job: Unclassified, class: Result<Classified, Failure>) {
     let (class, inputs) = match class {
-        Ok((id, inputs, class)) => {
+        Ok(Classified { id, inputs, class }) => {
             held.classes
                 .entry(id.clone())
                 .or_insert_with(|| Arc::new(class));
@@ -222,7 +194,7 @@ fn note(held: &mut Held, job: Job, class: Result<(String, Inputs, Class), Failur
         }
         Err(why) => (Err(why.message().to_owned()), Inputs::default()),
     };
-    let Job {
+    let Unclassified {
         name,
         tree,
         deletion,
@@ -240,7 +212,7 @@ fn note(held: &mut Held, job: Job, class: Result<(String, Inputs, Class), Failur
 }
 
 /// What is to be compared next; what is no longer open is forgotten.
-fn jobs(board: &Board) -> Vec<Job> {
+fn jobs(board: &Board) -> Vec<Unclassified> {
     board.fleet(|fleet| {
         board.classes.held(|held| {
             held.members.retain(|name, _| {
@@ -263,7 +235,7 @@ fn jobs(board: &Board) -> Vec<Job> {
     })
 }
 
-fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
+fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Unclassified {
     let part = |r: &Revision, key: &str| {
         api::str_at(r, &["spec", key])
             .unwrap_or_default()
@@ -282,7 +254,7 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
         true => None,
         false => diff::published(fleet.package_of(&own), revision),
     };
-    Job {
+    Unclassified {
         base: base.map(|base| {
             let tree = fleet
                 .revision(&base)
@@ -293,77 +265,8 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
         }),
         tree: tree(revision).to_owned(),
         deletion,
-        package: part(revision, "packageName"),
-        repository: part(revision, "repository"),
+        stated: Stated::of(revision),
         upstream,
         name: own,
     }
-}
-
-/// What a revision is compared with, and what it holds: of one that is to be deleted, what goes, and nothing.
-async fn sides(client: &Client, job: &Job) -> Result<(Option<Files>, Files), Failure> {
-    let own = contents(client, &job.name).await?;
-    let (before, after) = match (&job.base, job.deletion) {
-        (_, true) => (Some(own), Contents::none()),
-        (Some((base, _)), false) => (Some(contents(client, base).await?), own),
-        (None, false) => (None, own),
-    };
-    let none = Contents::none();
-    let both = [before.as_ref().unwrap_or(&none), &after];
-    if both.iter().any(|side| !side.complete) {
-        return Err(Failure::new(
-            "it has links, or files that are binary or too large to be shown",
-        ));
-    }
-    let tree = Some(job.tree.as_str());
-    let trees = match (&job.base, job.deletion) {
-        (_, true) => [tree, None],
-        (base, false) => [base.as_ref().map(|(_, tree)| tree.as_str()), tree],
-    };
-    if may_hide(both, trees) {
-        return Err(Failure::new("what it changes is not shown"));
-    }
-    Ok((before.map(|before| before.files), after.files))
-}
-
-async fn compare(board: &Board, job: &Job) -> Result<(String, Inputs, Class), Failure> {
-    let client = &board.client;
-    let (before, after) = sides(client, job).await?;
-    let named = |e: model::NameError| Failure::of("read the package's place", &e);
-    let place = (
-        PackageName::parse(&job.package).map_err(named)?,
-        RepositoryName::parse(&job.repository).map_err(named)?,
-        Namespace::parse(&client.namespace).map_err(named)?,
-    );
-    let from = match &job.upstream {
-        Some((repository, package, tree)) => WantedUpstream {
-            repository: RepositoryName::parse(repository).map_err(named)?,
-            package: PackageName::parse(package).map_err(named)?,
-            tree: TreeId::parse(tree).ok_or_else(|| Failure::new("its upstream names no tree"))?,
-        },
-        // What no upstream is known of changes by itself.
-        None => WantedUpstream {
-            repository: place.1.clone(),
-            package: place.0.clone(),
-            tree: TreeId::parse(&job.tree).ok_or_else(|| Failure::new("it names no tree"))?,
-        },
-    };
-    let place = (&place.0, &place.1, &place.2);
-    let inputs = match (&before, job.deletion) {
-        (Some(before), true) => changes::inputs_of(place, None, before),
-        (before, _) => changes::inputs_of(place, before.as_ref(), &after),
-    };
-    let before = changes::aside(&before.unwrap_or_default());
-    let after = changes::aside(&after);
-    // A page of this process: its ids need not outlive it, and tell nothing of what a Secret holds.
-    let key = planning::of_this_process().clone();
-    let found = changes::changes(&before, &after, &inputs).keyed(key);
-    let id = found.id(&from).to_string();
-    let class = Class {
-        first: job.name.clone(),
-        changes: found,
-        before: changes::differing(&before, &after),
-        after: changes::differing(&after, &before),
-    };
-    Ok((id, inputs, class))
 }

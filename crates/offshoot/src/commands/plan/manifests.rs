@@ -31,6 +31,29 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
     Ok(objects)
 }
 
+/// All objects that somebody names with `-f`: each file or directory must have some, or the plan is of less than was meant.
+///
+/// # Errors
+/// As [`read`]; or there is no object in one of them.
+pub(super) fn named(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
+    let mut objects = Vec::new();
+    for file in files {
+        let found = read(std::slice::from_ref(file))?;
+        if found.is_empty() {
+            let what = match file.is_dir() {
+                true => "no manifest (*.yaml, *.yml, *.json) with an object in it",
+                false => "no object",
+            };
+            let why = format!("-f {}: there is {what}", file.display());
+            return Err(Failure::usage(why).hint(
+                "an object has apiVersion, kind and metadata.name; without -f, offshoot plan says what the controllers would do with what is there",
+            ));
+        }
+        objects.extend(found);
+    }
+    Ok(objects)
+}
+
 /// A file itself, or the manifests in and below a directory, by name.
 fn below(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {

@@ -5,12 +5,14 @@ mod manifests;
 mod offline;
 mod suppose;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
+use super::waiting::waited;
 use crate::cli::plan::{PlanArgs, PlanOutput};
 use crate::client::{Client, PLANS, collection};
 use crate::exit::Failure;
@@ -22,6 +24,8 @@ const NOTHING: u8 = 0;
 const FAILED: u8 = 1;
 /// Something changes.
 const CHANGES: u8 = 2;
+/// Somebody interrupted it, as shells say it.
+const INTERRUPTED: u8 = 130;
 
 /// Plans, and prints the plan.
 ///
@@ -35,19 +39,10 @@ pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), Failure> 
     let spec = spec(args)?;
     let document = match &args.offline {
         None => ask(&Client::connect(&args.connect).await?, &spec).await?,
-        Some(dir) => {
-            let offline = offline::start(dir, args.connect.namespace.as_deref()).await?;
-            let asked = match offline.client().await {
-                Ok(client) => ask(&client, &spec).await,
-                Err(why) => Err(why),
-            };
-            let said = asked.map(|mut document| {
-                offline.say(&mut document);
-                document
-            });
-            offline.stop().await;
-            said?
-        }
+        Some(dir) => match without_server(dir, args.connect.namespace.as_deref(), &spec).await? {
+            Some(document) => document,
+            None => return Ok((String::new(), ExitCode::from(INTERRUPTED))),
+        },
     };
     if let Some(file) = &args.out {
         let text = format!("{document:#}\n");
@@ -63,6 +58,59 @@ pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), Failure> 
     Ok((text, ExitCode::from(code(&document))))
 }
 
+/// The document of a directory; `None` if somebody interrupted it. Whatever comes, the copies of the clones go.
+async fn without_server(
+    dir: &Path,
+    namespace: Option<&str>,
+    spec: &Value,
+) -> Result<Option<Value>, Failure> {
+    let interrupted = interrupted()?;
+    let mut interrupted = std::pin::pin!(interrupted);
+    let copies = offline::Copies::new()?;
+    let offline = tokio::select! {
+        started = offline::start(dir, namespace, &copies) => started,
+        () = &mut interrupted => {
+            copies.remove().await;
+            return Ok(None);
+        }
+    };
+    let offline = match offline {
+        Ok(offline) => offline,
+        Err(why) => {
+            copies.remove().await;
+            return Err(why);
+        }
+    };
+    let asked = async {
+        let client = offline.client().await?;
+        let mut document = ask(&client, spec)
+            .await
+            .map_err(|why| offline.with_unknown(why))?;
+        offline.say(&mut document);
+        Ok(document)
+    };
+    let said = tokio::select! {
+        document = asked => document.map(Some),
+        () = &mut interrupted => Ok(None),
+    };
+    offline.stop().await;
+    copies.remove().await;
+    said
+}
+
+/// Comes back once somebody ends this process: with Ctrl-C, or as a job that is stopped.
+fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
+    let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
 /// The document that a server answers.
 async fn ask(client: &Client, spec: &Value) -> Result<Value, Failure> {
     let body = json!({
@@ -70,40 +118,10 @@ async fn ask(client: &Client, spec: &Value) -> Result<Value, Failure> {
         "metadata": {"name": "plan"}, "spec": spec,
     });
     let path = collection(PLANS, &client.namespace, &[]);
-    let answer = waited(client.post(&path, &body)).await?;
+    let answer = waited("planning", client.post(&path, &body)).await?;
     super::say_warnings(client);
     let document = answer.pointer("/status/document").cloned();
     document.ok_or_else(|| Failure::new("the server answered without a plan"))
-}
-
-/// Says on a terminal how long the answer takes, and takes that away again.
-async fn waited<T>(answer: impl Future<Output = T>) -> T {
-    let mut answer = std::pin::pin!(answer);
-    let mut seconds = 0;
-    loop {
-        let pause = tokio::time::sleep(Duration::from_secs(1));
-        tokio::select! {
-            done = &mut answer => {
-                if seconds > 0 {
-                    wait_line("");
-                }
-                return done;
-            }
-            () = pause => {
-                seconds += 1;
-                wait_line(&format!("planning, {seconds} s …"));
-            }
-        }
-    }
-}
-
-/// One line of standard error that the next one replaces; nothing where nobody watches.
-fn wait_line(text: &str) {
-    let mut out = std::io::stderr().lock();
-    if out.is_terminal() {
-        // Whether it is seen is no matter.
-        drop(write!(out, "\r\x1b[K{text}").and_then(|()| out.flush()));
-    }
 }
 
 /// What the plan says, as an exit code.
@@ -117,7 +135,7 @@ fn code(document: &Value) -> u8 {
 
 /// What is supposed, as the server is asked.
 fn spec(args: &PlanArgs) -> Result<Value, Failure> {
-    let objects = manifests::read(&args.files)?;
+    let objects = manifests::named(&args.files)?;
     let delete: Result<Vec<Value>, Failure> =
         args.delete.iter().map(|d| suppose::deleted(d)).collect();
     let upstreams: Result<Vec<Value>, Failure> =

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use apiserver::verbs::Target;
@@ -13,6 +13,7 @@ use apiserver::verbs::handle::ServerHandle;
 use apiserver::{Reason, ResourceName};
 use engine::ports::Gvk;
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use super::{contents, manifests};
 use crate::cli::remote::Connect;
@@ -39,7 +40,6 @@ const NAMESPACE: &str = "Namespace";
 /// A server over a directory.
 pub(super) struct Offline {
     running: Running,
-    root: tempfile::TempDir,
     /// What the directory does not hold, and what follows.
     unknown: Vec<(String, String)>,
     /// Variants that came with their uid, as `namespace/name`.
@@ -47,19 +47,54 @@ pub(super) struct Offline {
     namespace: String,
 }
 
+/// Where the copies of the clones are, and what the server keeps, for as long as a plan is made.
+pub(super) struct Copies(tempfile::TempDir);
+
+/// How often it is tried to take them away: what is left of a server may still write.
+const ATTEMPTS: usize = 50;
+
+impl Copies {
+    /// A directory for them.
+    ///
+    /// # Errors
+    /// None can be made.
+    pub(super) fn new() -> Result<Self, Failure> {
+        let root = tempfile::Builder::new().prefix("offshoot-plan-").tempdir();
+        root.map(Self)
+            .map_err(|e| Failure::of("make a directory for the plan", &e))
+    }
+
+    /// Takes them away; says where they are if that cannot be.
+    pub(super) async fn remove(self) {
+        let path = self.0.keep();
+        for _ in 0..ATTEMPTS {
+            match std::fs::remove_dir_all(&path) {
+                Err(why) if why.kind() != std::io::ErrorKind::NotFound => {}
+                _ => return,
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        crate::commands::say(&format!(
+            "copies of the clones are left in {}: remove them",
+            path.display()
+        ));
+    }
+}
+
 /// Serves a directory.
 ///
 /// # Errors
 /// It cannot be read, holds an object that no server would take, or a clone that git cannot read.
-pub(super) async fn start(dir: &Path, namespace: Option<&str>) -> Result<Offline, Failure> {
+pub(super) async fn start(
+    dir: &Path,
+    namespace: Option<&str>,
+    copies: &Copies,
+) -> Result<Offline, Failure> {
     if !dir.is_dir() {
         let why = format!("--offline {} is no directory", dir.display());
         return Err(Failure::usage(why).hint("it holds manifests, and clones as git/NAME.git"));
     }
-    let root = tempfile::Builder::new()
-        .prefix("offshoot-plan-")
-        .tempdir()
-        .map_err(|e| Failure::of("make a directory for the plan", &e))?;
+    let root = copies.0.path();
     let mut read = Read {
         namespace: namespace.unwrap_or("default").to_owned(),
         ..Read::default()
@@ -67,18 +102,17 @@ pub(super) async fn start(dir: &Path, namespace: Option<&str>) -> Result<Offline
     for object in manifests::read(&entries(dir)?)? {
         read.take(object);
     }
-    let clones = read.clones(dir, root.path())?;
+    let clones = read.clones(dir, root).await?;
     let running = up::start(up::Options {
         durable: false,
         reconcilers: Vec::new(),
         instead: Some(clones.clone()),
-        ..up::Options::at(&root.path().join("data"))
+        ..up::Options::at(&root.join("data"))
     })
     .await?;
     let known = read.import(&running.handle()).await?;
     let offline = Offline {
         running,
-        root,
         unknown: read.unknown,
         known,
         namespace: read.namespace,
@@ -133,7 +167,11 @@ impl Read {
     }
 
     /// Copies the clones of the repositories; where that of a URL is.
-    fn clones(&mut self, dir: &Path, root: &Path) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    async fn clones(
+        &mut self,
+        dir: &Path,
+        root: &Path,
+    ) -> Result<BTreeMap<String, PathBuf>, Failure> {
         let mut clones = BTreeMap::new();
         let repositories = self
             .objects
@@ -155,7 +193,7 @@ impl Read {
             // Git opens what it finds: a pipe would hold it for ever, a link leads out of the directory.
             contents::check(&from, contents::CLONE)?;
             let to = root.join(CLONES).join(format!("{name}.git"));
-            clone(&from, &to)?;
+            clone(&from, &to).await?;
             clones.insert(url.to_owned(), to);
         }
         Ok(clones)
@@ -345,10 +383,22 @@ impl Offline {
         document["plan"] = crate::planning::id_of(document).into();
     }
 
-    /// Ends the server, and takes its directory away.
+    /// A failure, with what the directory lacks: that may be why.
+    pub(super) fn with_unknown(&self, why: Failure) -> Failure {
+        let lacks: Vec<String> = self
+            .unknown
+            .iter()
+            .map(|(what, why)| format!("{what}: {why}"))
+            .collect();
+        match lacks.is_empty() || why.is_hinted() {
+            true => why,
+            false => why.hint(lacks.join("; ")),
+        }
+    }
+
+    /// Ends the server.
     pub(super) async fn stop(self) {
         self.running.stop().await;
-        drop(self.root);
     }
 }
 
@@ -396,13 +446,15 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 }
 
 /// Copies a clone with all its refs: nothing is written where it lies.
-fn clone(from: &Path, to: &Path) -> Result<(), Failure> {
+async fn clone(from: &Path, to: &Path) -> Result<(), Failure> {
     let attempt = || format!("copy {}", from.display());
     let output = Command::new("git")
         .args(["clone", "--quiet", "--mirror", "--"])
         .args([from, to])
         .stdin(Stdio::null())
+        .kill_on_drop(true)
         .output()
+        .await
         .map_err(|e| Failure::of(&attempt(), &e))?;
     if output.status.success() {
         return Ok(());

@@ -33,7 +33,13 @@ pub(super) fn upstream(text: &str) -> Result<Value, Failure> {
     let mut upstream = json!({
         "repository": repository, "package": package, "revision": revision,
     });
+    if is_path(content) && !Path::new(content).is_dir() {
+        let why = format!("--upstream {text:?}: there is no directory {content}");
+        return Err(Failure::usage(why)
+            .hint("a branch, tag or commit of the repository is named without ./ and /"));
+    }
     if Path::new(content).is_dir() {
+        no_package(text, content)?;
         let decode = base64::engine::general_purpose::STANDARD;
         let read = folder::read(Path::new(content))?;
         let encoded = |(path, file): (&PackagePath, &File)| {
@@ -50,6 +56,36 @@ pub(super) fn upstream(text: &str) -> Result<Value, Failure> {
         upstream["ref"] = content.into();
     }
     Ok(upstream)
+}
+
+/// Whether it can only be a directory: no ref of git is called so.
+fn is_path(content: &str) -> bool {
+    let path = Path::new(content);
+    path.is_absolute()
+        || content.ends_with('/')
+        || content.starts_with("./")
+        || content.starts_with("../")
+        || matches!(content, "." | "..")
+}
+
+/// A directory that holds no package was hardly meant: there is one that is called as a branch.
+fn no_package(text: &str, content: &str) -> Result<(), Failure> {
+    if Path::new(content)
+        .join(package::kptfile::FILE_NAME)
+        .is_file()
+    {
+        return Ok(());
+    }
+    let why = format!(
+        "--upstream {text:?}: the directory {content} holds no package: there is no Kptfile in it"
+    );
+    let hint = match is_path(content) {
+        true => "name the package's own directory".to_owned(),
+        false => format!(
+            "if the branch or tag is meant, write refs/heads/{content} or refs/tags/{content}"
+        ),
+    };
+    Err(Failure::usage(why).hint(hint))
 }
 
 #[cfg(test)]

@@ -3,13 +3,60 @@
 
 use std::collections::BTreeSet;
 
-use model::{ConflictValue, PackagePath};
-use package::changes::{Inputs, Part, Template};
+use model::{
+    ConflictValue, Files, Namespace, ObjectName, PackageName, PackagePath, RepositoryName,
+};
+use package::changes::{Inputs, Part, TargetNames, Template, inputs_of};
 use package::merge::Difference;
+use plan::variant::origin::VARIANT;
 use serde_json::Value;
 
 /// What no text of a package holds: it stands around the name of an input where texts are only compared.
 const MARK: char = '\0';
+
+/// Which target a revision is of.
+#[derive(Debug, Clone)]
+pub(in crate::commands) struct Stated {
+    /// Its package.
+    pub(super) package: String,
+    /// Its repository.
+    pub(super) repository: String,
+    /// The variant that makes it; `None` where none does.
+    variant: Option<String>,
+}
+
+impl Stated {
+    /// What the server says of a revision.
+    pub(in crate::commands) fn of(revision: &Value) -> Self {
+        let part = |key: &str| super::text(revision, &["spec", key]).unwrap_or_default();
+        Self {
+            package: part("packageName"),
+            repository: part("repository"),
+            variant: super::text(revision, &["metadata", "labels", VARIANT]),
+        }
+    }
+}
+
+/// What a revision states about itself; nothing where a name of it is none.
+pub(in crate::commands) fn inputs(
+    namespace: &str,
+    stated: &Stated,
+    before: Option<&Files>,
+    after: &Files,
+) -> Inputs {
+    let read = || {
+        let variant = stated.variant.as_deref().map(ObjectName::parse);
+        let variant = variant.transpose().ok()?;
+        let names = TargetNames {
+            package: &PackageName::parse(&stated.package).ok()?,
+            repository: &RepositoryName::parse(&stated.repository).ok()?,
+            namespace: &Namespace::parse(namespace).ok()?,
+            variant: variant.as_ref(),
+        };
+        Some(inputs_of(names, before, after))
+    };
+    read().unwrap_or_default()
+}
 
 /// What is equal for revisions that change the same.
 pub(super) fn key(

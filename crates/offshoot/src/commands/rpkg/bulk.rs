@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use api::{BulkOutcome, BulkResult};
-use plan::revision::Verb;
+use plan::revision::{IN_CONFLICT, Verb};
 use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::lifecycle;
 use crate::client::{BULK, Client, collection};
+use crate::commands::waiting::waited;
 use crate::commands::{say, say_plain, write_out};
 use crate::exit::Failure;
 
@@ -68,9 +69,15 @@ pub(crate) async fn run(
             return Ok(out);
         }
         write_out(&out)?;
+        let conflicts = all.iter().filter(|(_, o)| is_in_conflict(o)).count();
+        let what = match conflicts {
+            0 => "failed",
+            n if n == failed => "wait until somebody decides their conflicts",
+            _ => "failed, or wait until somebody decides their conflicts",
+        };
+        let count = entries.len();
         return Err(Failure::new(format!(
-            "{failed} of {} package revisions failed",
-            entries.len()
+            "{failed} of {count} package revisions {what}"
         )));
     };
     write_out(&out)?;
@@ -90,7 +97,13 @@ pub(crate) async fn ask_all(
 ) -> (Vec<Told>, Option<Failure>) {
     let mut all = Vec::with_capacity(entries.len());
     for piece in pieces(entries) {
-        match ask(client, asked, piece, dry_run).await {
+        let what = format!(
+            "{}: {} of {} answered",
+            asked.word(),
+            all.len(),
+            entries.len()
+        );
+        match waited(&what, ask(client, asked, piece, dry_run)).await {
             Ok(told) => all.extend(told),
             Err(why) => return (all, Some(why)),
         }
@@ -105,10 +118,7 @@ fn pieces(entries: &[Entry]) -> Vec<&[Entry]> {
     while let Some(first) = rest.first() {
         let mut bytes = 0;
         let fits = rest.iter().take(PIECE).take_while(|entry| {
-            bytes += body_of(Asked::Verb(Verb::ProposeDeletion), entry)
-                .to_string()
-                .len()
-                + 1;
+            bytes += body_of(Asked::Verb(Verb::Approve), entry).to_string().len() + 1;
             entry.namespace == first.namespace && bytes <= BYTES
         });
         let (piece, after) = rest.split_at(fits.count().max(1));
@@ -122,6 +132,9 @@ fn body_of(asked: Asked<'_>, entry: &Entry) -> Value {
     let mut one = json!({ "name": entry.name, "verb": asked.word() });
     if let Some(tree) = &entry.tree {
         one["tree"] = tree.as_str().into();
+    }
+    if let (Some(class), Asked::Verb(Verb::Approve)) = (&entry.class, asked) {
+        one["class"] = class.clone();
     }
     one
 }
@@ -209,6 +222,12 @@ fn tell(asked: Asked<'_>, all: &[Told], dry_run: bool) -> usize {
     for line in grouped(of(BulkResult::Skipped)) {
         say(&format!("skipped: {line}"));
     }
+    let conflicts = all.iter().filter(|(_, o)| is_in_conflict(o)).count();
+    if let Some((name, _)) = all.iter().find(|(_, o)| is_in_conflict(o)) {
+        say(&format!(
+            "hint: `offshoot why pkgrev/{name}` names the commands that decide its conflicts, and `offshoot resolve KEY` decides equal ones at once"
+        ));
+    }
     let failures = [BulkResult::Refused, BulkResult::Pending, BulkResult::Left];
     let failed: Vec<&Told> = failures.into_iter().flat_map(of).collect();
     if failed.len() <= NAMED {
@@ -235,7 +254,7 @@ fn tell(asked: Asked<'_>, all: &[Told], dry_run: bool) -> usize {
         let dry = if dry_run { " (dry run)" } else { "" };
         say(&format!("{}{dry}", summary(asked, all)));
     }
-    failed.len()
+    failed.len() + conflicts
 }
 
 /// How many came to what, in one line.
@@ -259,6 +278,11 @@ pub(crate) fn summary(asked: Asked<'_>, all: &[Told]) -> String {
 /// Whether a revision holds another tree than the one that was seen: each has trees of its own, and the reason is one.
 fn is_changed(outcome: &BulkOutcome) -> bool {
     outcome.message.contains(", which was seen")
+}
+
+/// Whether a revision waits for somebody to decide its conflicts.
+fn is_in_conflict(outcome: &BulkOutcome) -> bool {
+    outcome.result == BulkResult::Skipped && outcome.message.starts_with(IN_CONFLICT)
 }
 
 /// One line for each reason, with the names of the first.
@@ -290,6 +314,7 @@ mod tests {
 
     fn entry(namespace: &str, name: String) -> Entry {
         Entry {
+            class: None,
             namespace: namespace.to_owned(),
             name,
             tree: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),

@@ -6,18 +6,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use model::{Files, Namespace, PackageName, RepositoryName};
-use package::changes::{Inputs, inputs_of};
+use package::changes::Inputs;
 use package::merge::Difference;
 use serde_json::{Value, json};
 
+use super::alike::{self, Stated, inputs};
 use super::contents::{Contents, NOT_COMPARED, contents, differences, may_hide};
-use super::{alike, items, text, upgrade, which};
+use super::{entry, items, text, upgrade};
 use crate::cli::fleet::{Against, RevisionDiffArgs};
 use crate::client::{Client, PACKAGES, collection};
 use crate::commands::pkg::findings;
 use crate::commands::{say, write_out};
 use crate::exit::Failure;
+pub(in crate::commands) use upgrade::published;
 
 /// Something differs.
 const CHANGES: u8 = 2;
@@ -48,15 +49,13 @@ pub(in crate::commands) async fn run(
             Against::Base => made_from(revision),
             Against::Upstream => text(upgrade::upstream_of(all, revision)?, &["metadata", "name"]),
         };
-        let part = |key: &str| text(revision, &["spec", key]).unwrap_or_default();
-        let place = (part("packageName"), part("repository"));
         let tree = |object: &Value| text(object, &["status", "offshoot", "tree"]);
         let before = base.as_ref().and_then(|base| upgrade::find(all, base));
         pairs.push(Pair {
             name: name.clone(),
             trees: [before.and_then(tree), tree(revision)],
             base,
-            place,
+            stated: Stated::of(revision),
         });
     }
     let mut compared = compare(client, pairs).await?;
@@ -90,25 +89,8 @@ async fn wanted(client: &Client, args: &RevisionDiffArgs) -> Result<Vec<String>,
                 .hint("name package revisions, or select them with -l or --field-selector"),
         );
     }
-    let entries = which::selected(client, labels, fields).await?;
+    let entries = entry::selected(client, labels, fields).await?;
     Ok(entries.into_iter().map(|entry| entry.name).collect())
-}
-
-/// The latest published revision of the same package that is older than this one.
-pub(in crate::commands) fn published(all: &[Value], revision: &Value) -> Option<String> {
-    let part = |object: &Value, key: &str| text(object, &["spec", key]);
-    let same = |other: &&Value| {
-        ["packageName", "repository"]
-            .iter()
-            .all(|key| part(other, key) == part(revision, key))
-    };
-    let own = upgrade::number(revision);
-    let older = all
-        .iter()
-        .filter(same)
-        .filter(|other| upgrade::number(other) > 0 && (own <= 0 || upgrade::number(other) < own));
-    let latest = older.max_by_key(|other| upgrade::number(other))?;
-    text(latest, &["metadata", "name"])
 }
 
 /// The revision of the same package that this one was copied from, or upgraded.
@@ -118,11 +100,11 @@ fn made_from(revision: &Value) -> Option<String> {
         .or_else(|| text(task, &["upgrade", "localPackageRevisionRef", "name"]))
 }
 
-/// What is compared: a revision, with which other, and its package and repository.
+/// What is compared: a revision, with which other, and which target it is of.
 struct Pair {
     name: String,
     base: Option<String>,
-    place: (String, String),
+    stated: Stated,
     /// What both hold, as the server knows it.
     trees: [Option<String>; 2],
 }
@@ -135,26 +117,6 @@ struct Compared {
     /// Whether it may change what is not shown, too.
     unseen: bool,
     inputs: Inputs,
-}
-
-/// What a revision states about itself.
-fn inputs(
-    namespace: &str,
-    (package, repository): &(String, String),
-    before: Option<&Files>,
-    after: &Files,
-) -> Inputs {
-    let read = || {
-        let namespace = Namespace::parse(namespace).ok()?;
-        let package = PackageName::parse(package).ok()?;
-        let repository = RepositoryName::parse(repository).ok()?;
-        Some(inputs_of(
-            (&package, &repository, &namespace),
-            before,
-            after,
-        ))
-    };
-    read().unwrap_or_default()
 }
 
 /// Fetches both sides of each pair; what several are compared with is fetched once.
@@ -174,7 +136,7 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Fai
         let Pair {
             name,
             base,
-            place,
+            stated,
             trees,
         } = pair;
         let before = match &base {
@@ -189,7 +151,7 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Fai
         let trees = trees.each_ref().map(|tree| tree.as_deref());
         let unseen = may_hide([&before, &after], trees);
         let old = base.is_some().then_some(&before.files);
-        let inputs = inputs(&client.namespace, &place, old, &after.files);
+        let inputs = inputs(&client.namespace, &stated, old, &after.files);
         Ok(Compared {
             name,
             base,
@@ -331,7 +293,7 @@ fn as_json(groups: &[Group], against: Against) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use model::{File, PackagePath};
+    use model::{File, Files, PackagePath};
 
     use super::*;
 

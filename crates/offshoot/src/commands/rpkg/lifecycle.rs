@@ -4,7 +4,7 @@
 
 use api::{BulkOutcome, BulkResult};
 use model::Lifecycle;
-use plan::revision::{EXPECTED_TREE, Fit, Verb, meant};
+use plan::revision::{APPROVED_CLASS, EXPECTED_TREE, Fit, Verb, meant};
 use serde_json::{Value, json};
 
 use super::entry::Entry;
@@ -110,6 +110,10 @@ fn wanted(mut revision: Value, entry: &Entry, to: Lifecycle) -> Value {
     if let Some(tree) = tree {
         revision["metadata"]["annotations"][EXPECTED_TREE] = tree.as_str().into();
     }
+    let class = entry.class.as_ref().filter(|_| to == Lifecycle::Published);
+    if let Some(class) = class {
+        revision["metadata"]["annotations"][APPROVED_CLASS] = class.to_string().into();
+    }
     revision
 }
 
@@ -162,6 +166,17 @@ pub(super) fn said(verb: Verb, outcome: &BulkOutcome) -> &'static str {
         (Verb::Reject, "Published") => "no longer proposed for deletion",
         (Verb::Reject, _) => "no longer proposed for approval",
         _ => participle(verb),
+    }
+}
+
+/// What is asked for, of many, as a question begins.
+pub(super) fn asked(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Propose => "Propose",
+        Verb::Approve => "Approve",
+        Verb::Reject => "Reject",
+        Verb::ProposeDeletion => "Propose the deletion of",
+        Verb::Delete => "Delete",
     }
 }
 

@@ -3,8 +3,9 @@
 //! Each revision is handled whatever becomes of the others: successes on standard output, everything else on
 //! standard error, exit code 1 if something was refused.
 
-mod alike;
+pub(super) mod alike;
 pub(super) mod bulk;
+pub(super) mod classify;
 pub(super) mod contents;
 pub(super) mod diff;
 mod directory;
@@ -16,6 +17,7 @@ mod get;
 mod lifecycle;
 mod make;
 mod marked;
+mod of_class;
 mod refresh;
 mod remove;
 mod repeated;

@@ -187,6 +187,7 @@ fn lifecycle(revision: &Value) -> String {
 
 fn entry(client: &Client, revision: &Value) -> Option<Entry> {
     Some(Entry {
+        class: None,
         namespace: client.namespace.clone(),
         name: text(revision, &["metadata", "name"])?,
         tree: text(revision, &["status", "offshoot", "tree"]),

@@ -95,6 +95,23 @@ pub(super) fn upstream_of<'a>(all: &'a [Value], local: &Value) -> Result<&'a Val
         })
 }
 
+/// The latest published revision of the same package that is older than this one.
+pub(in crate::commands) fn published(all: &[Value], revision: &Value) -> Option<String> {
+    let part = |object: &Value, key: &str| text(object, &["spec", key]);
+    let same = |other: &&Value| {
+        ["packageName", "repository"]
+            .iter()
+            .all(|key| part(other, key) == part(revision, key))
+    };
+    let own = number(revision);
+    let older = all
+        .iter()
+        .filter(same)
+        .filter(|other| number(other) > 0 && (own <= 0 || number(other) < own));
+    let latest = older.max_by_key(|other| number(other))?;
+    text(latest, &["metadata", "name"])
+}
+
 /// The revision of this number, or the latest, of the same upstream package.
 fn newer<'a>(all: &'a [Value], old: &Value, revision: i64) -> Result<&'a Value, Failure> {
     let part = |object: &Value, key: &str| text(object, &["spec", key]).unwrap_or_default();

@@ -1,16 +1,18 @@
 //! Which package revisions a verb is for: names, a selection, or what a plan lists, with the trees that were seen.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use plan::revision::Verb;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::bulk::{self, Asked};
-use super::entry::Entry;
-use super::{items, lifecycle, text};
+use super::entry::{self, Entry};
+use super::{lifecycle, of_class, text};
 use crate::cli::remote::Which;
-use crate::client::{Client, PACKAGES, collection};
+use crate::client::Client;
 use crate::exit::Failure;
+use crate::planning;
 
 /// Carries out a verb on whatever was named.
 ///
@@ -34,16 +36,19 @@ async fn entries(client: &Client, which: &Which, verb: Verb) -> Result<Vec<Entry
     if !which.names.is_empty() {
         return named(client, which);
     }
+    if !which.classes.is_empty() {
+        return of_class::entries(client, which, verb).await;
+    }
     let labels = which.selector.as_deref().unwrap_or_default();
     let fields = which.field_selector.as_deref().unwrap_or_default();
     if labels.is_empty() && fields.is_empty() {
         return Err(
             Failure::usage("PACKAGE_REVISION is a required positional argument").hint(
-                "name package revisions, select them with -l or --field-selector, or take them from a --plan",
+                "name package revisions, select them with -l, --field-selector or --class, or take them from a --plan",
             ),
         );
     }
-    selected(client, labels, fields).await
+    entry::selected(client, labels, fields).await
 }
 
 fn named(client: &Client, which: &Which) -> Result<Vec<Entry>, Failure> {
@@ -58,38 +63,12 @@ fn named(client: &Client, which: &Which) -> Result<Vec<Entry>, Failure> {
     for name in &which.names {
         if !entries.iter().any(|known| known.name == *name) {
             entries.push(Entry {
+                class: None,
                 namespace: client.namespace.clone(),
                 name: name.clone(),
                 tree: which.expected_tree.clone(),
             });
         }
-    }
-    Ok(entries)
-}
-
-/// Those that a selection lists, each with the tree that it has now.
-pub(super) async fn selected(
-    client: &Client,
-    labels: &str,
-    fields: &str,
-) -> Result<Vec<Entry>, Failure> {
-    let query = [("labelSelector", labels), ("fieldSelector", fields)];
-    let list = client
-        .get(&collection(PACKAGES, &client.namespace, &query))
-        .await?;
-    let entry = |object: &Value| {
-        Some(Entry {
-            namespace: client.namespace.clone(),
-            name: text(object, &["metadata", "name"])?,
-            tree: text(object, &["status", "offshoot", "tree"]),
-        })
-    };
-    let entries: Vec<Entry> = items(&list).iter().filter_map(entry).collect();
-    if entries.is_empty() {
-        crate::commands::say(&format!(
-            "No package revision of namespace {} matches.",
-            client.namespace
-        ));
     }
     Ok(entries)
 }
@@ -114,7 +93,12 @@ fn of_plan(file: &Path, classes: &[String], verb: Verb) -> Result<Vec<Entry>, Fa
         );
     }
     match verb {
-        Verb::Propose | Verb::Approve | Verb::Reject => drafts(&plan, classes),
+        Verb::Approve => {
+            let entries = drafts(&plan, classes)?;
+            tell_classes(&plan, &entries);
+            Ok(entries)
+        }
+        Verb::Propose | Verb::Reject => drafts(&plan, classes),
         Verb::Delete if classes.is_empty() => Ok(leaving(&plan)),
         Verb::Delete => Err(Failure::usage(
             "what a plan says leaves has no class: leave --class out",
@@ -152,6 +136,7 @@ fn drafts(plan: &Value, classes: &[String]) -> Result<Vec<Entry>, Failure> {
             .map_or("", |(namespace, _)| namespace);
         match text(target, &["tree"]) {
             Some(tree) => entries.push(Entry {
+                class: seen_class(plan, target),
                 namespace: namespace.to_owned(),
                 name: draft,
                 tree: Some(tree),
@@ -169,6 +154,38 @@ fn drafts(plan: &Value, classes: &[String]) -> Result<Vec<Entry>, Failure> {
         "the plan does not know what {count} package revisions will hold, {first} among them"
     ))
     .hint("plan against the server with the upstream published, and with --run-functions"))
+}
+
+/// The class of a target of a plan, with what the target states for the inputs that the class names.
+fn seen_class(plan: &Value, target: &Value) -> Option<Value> {
+    let id = api::str_at(target, &["class"])?;
+    let class = list(plan, "classes").find(|class| api::str_at(class, &["id"]) == Some(id))?;
+    let named = list(class, "inputs").filter_map(|input| api::str_at(input, &["input"]));
+    let own = api::object_at(target, &["inputs"]);
+    let value = |name: &str| Some((name.to_owned(), own?.get(name)?.clone()));
+    let inputs: Map<String, Value> = named.filter_map(value).collect();
+    Some(json!({ "id": id, "inputs": inputs }))
+}
+
+/// How many classes are told with their inputs.
+const TOLD: usize = 20;
+
+/// Tells the classes that are approved with the values of their inputs: in them alone their targets differ.
+fn tell_classes(plan: &Value, entries: &[Entry]) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for class in entries.iter().filter_map(|entry| entry.class.as_ref()) {
+        let id = api::str_at(class, &["id"]).unwrap_or_default();
+        *counts.entry(id).or_default() += 1;
+    }
+    for (id, count) in counts.iter().take(TOLD) {
+        let class = list(plan, "classes").find(|class| api::str_at(class, &["id"]) == Some(id));
+        let inputs = class.map(planning::class_inputs).unwrap_or_default();
+        let id = id.get(..SHORT).unwrap_or(id);
+        crate::commands::say_plain(&format!("class {id}: {count} package revisions\n{inputs}"));
+    }
+    if let Some(more) = counts.len().checked_sub(TOLD).filter(|more| *more > 0) {
+        crate::commands::say(&format!("and {more} more classes: the plan lists them"));
+    }
 }
 
 /// The whole id of a class of a plan.
@@ -199,6 +216,7 @@ fn leaving(plan: &Value) -> Vec<Entry> {
             .filter(|r| api::str_at(r, &["fate"]) == Some("deletion proposed"));
         entries.extend(proposed.filter_map(|revision| {
             Some(Entry {
+                class: None,
                 namespace: namespace.to_owned(),
                 name: text(revision, &["name"])?,
                 tree: text(revision, &["tree"]),
@@ -211,8 +229,6 @@ fn leaving(plan: &Value) -> Vec<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn plan() -> Value {

@@ -12,7 +12,7 @@ use self::bar::Look;
 use self::fleet::{By, Fleet};
 use crate::cli::fleet::StatusArgs;
 use crate::client::follow::{self, Change, Changes};
-use crate::client::{Client, Kind, REPOSITORIES, SETS, VARIANTS, collection};
+use crate::client::{Client, Kind, PACKAGES, REPOSITORIES, SETS, VARIANTS, collection};
 use crate::exit::Failure;
 
 /// How long changes are gathered before the screen is drawn again.
@@ -40,7 +40,11 @@ pub(super) async fn run(args: &StatusArgs) -> Result<(), Failure> {
     if !args.watch {
         let (fleet, _) = load(&client, namespace).await?;
         fleet.check(&screen.by)?;
-        return super::write_out(&screen.text(&fleet));
+        let left = match screen.json {
+            true => String::new(),
+            false => left(&client, namespace).await?,
+        };
+        return super::write_out(&(screen.text(&fleet) + &left));
     }
     loop {
         let (fleet, versions) = load(&client, namespace).await?;
@@ -48,6 +52,32 @@ pub(super) async fn run(args: &StatusArgs) -> Result<(), Failure> {
         let changes = follow::open(&client, namespace, &versions).await?;
         watch(&screen, fleet, changes).await?;
     }
+}
+
+/// How many packages wait for somebody to approve their deletion whose variants are gone: they are in no row. Nothing where
+/// none does, or where the caller may not list revisions.
+async fn left(client: &Client, namespace: &str) -> Result<String, Failure> {
+    let query = [("fieldSelector", "spec.lifecycle=DeletionProposed")];
+    let path = collection(PACKAGES, namespace, &query);
+    let (code, list) = client.ask(http::Method::GET, &path, None).await?;
+    if code != 200 {
+        return Ok(String::new());
+    }
+    let owners = |object: &&Value| {
+        let owners = object.pointer("/metadata/ownerReferences");
+        owners.and_then(Value::as_array).map_or(0, Vec::len)
+    };
+    let all = list.get("items").and_then(Value::as_array);
+    let count = all.into_iter().flatten().filter(|r| owners(r) == 0).count();
+    let waits = match count {
+        0 => return Ok(String::new()),
+        1 => "1 package revision that no variant has any more waits".to_owned(),
+        more => format!("{more} package revisions that no variant has any more wait"),
+    };
+    // No command for all of them: others may be proposed for deletion, too.
+    Ok(format!(
+        "{waits} to be deleted: offshoot rpkg get --field-selector spec.lifecycle=DeletionProposed; rpkg del NAME carries one out, rpkg reject NAME keeps it\n"
+    ))
 }
 
 /// How it is shown.

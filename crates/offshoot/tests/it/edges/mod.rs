@@ -2,6 +2,7 @@
 //! said clearly, and nothing is lost.
 
 mod again;
+mod away;
 mod disk;
 mod doubts;
 mod halfway;

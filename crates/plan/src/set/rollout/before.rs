@@ -12,14 +12,14 @@ pub(super) fn now(o: &Observed, status: &RolloutStatus, t: &Target<'_>) -> Optio
     let by_rollout = Some(published.commit) == t.wanted.upstream.commit
         && published.at.is_some_and(|at| at > status.began);
     let commit = match by_rollout {
-        true => published.then()?,
+        true => published.then?,
         false => published.commit,
     };
     at(status, t, commit)
 }
 
 /// What a member had published before its step opened, where nothing was known of that when the member was reached: a list
-/// of revisions came late. Where something else was published since, it is what stood when the rollout began.
+/// of revisions came late. Where something else was published since, it is what was published before the rollout began.
 pub(super) fn late(o: &Observed, status: &RolloutStatus, t: &Target<'_>) -> Option<Before> {
     let member = t.reached(&status.members)?;
     let mut steps = status.steps.iter();
@@ -27,7 +27,7 @@ pub(super) fn late(o: &Observed, status: &RolloutStatus, t: &Target<'_>) -> Opti
     let published = o.published.get(t.name)?;
     match published.at? < step.opened? {
         true => now(o, status, t),
-        false => at(status, t, published.began?),
+        false => at(status, t, published.earlier?),
     }
 }
 

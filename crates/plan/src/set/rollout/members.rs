@@ -73,7 +73,7 @@ impl Target<'_> {
         let since = |p: &&Published| p.at.is_some_and(|at| at > began);
         let found = published.filter(since);
         let is_there = self.variant.is_some();
-        is_there && !self.is_written && found.is_some_and(|p| Some(p.commit) != p.then())
+        is_there && !self.is_written && found.is_some_and(|p| Some(p.commit) != p.then)
     }
 
     fn place(&self) -> Place<'_> {

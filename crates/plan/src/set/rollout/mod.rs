@@ -100,13 +100,15 @@ pub(super) fn steer<'a>(
         .filter(|t| t.theirs.is_some())
         .map(|t| t.name)
         .collect();
+    let moves = Moves::of(o.status.rollout.as_ref(), set, &ours, &targets);
     if let Some(mut undone) = undo::of(o, (set, rollout), &ours, &targets) {
         undone.status.taken = first(taken);
+        // The rollout in which they move begins once this has ended.
+        undone.status.moves |= moves.begins;
         undone.keep(o, &ours, &targets);
         return undone;
     }
     let mut notes = set.spec.rollout_warnings();
-    let moves = Moves::of(o.status.rollout.as_ref(), set, &ours, &targets);
     let begun = begin(
         o,
         (set, uid),
@@ -171,6 +173,7 @@ fn begin(
         if same || !certain {
             let mut status = before.clone();
             status.asked = asked;
+            status.moves |= moves.begins;
             if same {
                 status.upstreams = rolled(upstreams);
             }

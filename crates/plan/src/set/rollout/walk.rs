@@ -193,6 +193,12 @@ impl Walk<'_, '_> {
             }
             break;
         }
+        // Also behind the last step a halt is somebody's to end: what halts it is not rolled out.
+        let ends = end.state == RolloutState::Complete && !status.complete;
+        let halted = ends && status.halted.is_some();
+        if halted && let Some((why, text)) = self.held(status, former) {
+            (end.state, end.message) = (why, text);
+        }
         end
     }
 

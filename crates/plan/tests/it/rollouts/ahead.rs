@@ -33,8 +33,8 @@ fn approve(o: &mut Observed, at: usize, of: &str, then: &str) {
     let published = Published {
         commit: commit(of),
         at: Some(o.now),
-        began: Some(commit(then)),
-        other: None,
+        then: Some(commit(then)),
+        earlier: None,
     };
     o.published.insert(variant.key.name.clone(), published);
 }
@@ -139,8 +139,8 @@ fn nothing_of_a_closed_step_is_offered_for_approval() {
         let other = Published {
             commit: commit("other"),
             at: Some(1),
-            began: None,
-            other: None,
+            then: None,
+            earlier: None,
         };
         let canary = o.variants[0].key.name.clone();
         o.published.insert(canary, other);

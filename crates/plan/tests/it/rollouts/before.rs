@@ -15,8 +15,8 @@ fn has_published(o: &mut Observed, variant: &str, of: &str, then: Option<&str>) 
     let published = Published {
         commit: commit(of),
         at: Some(o.now),
-        began: then.map(commit),
-        other: None,
+        then: then.map(commit),
+        earlier: None,
     };
     o.published.insert(name(variant), published);
 }
@@ -198,8 +198,8 @@ fn what_a_late_list_hid_is_remembered_once_it_is_known() {
             let old = Published {
                 commit: commit("old"),
                 at: Some(o.now + since),
-                began: None,
-                other: None,
+                then: None,
+                earlier: None,
             };
             o.published.insert(first, old);
             settle(&mut o);
@@ -229,8 +229,8 @@ fn what_a_late_list_hid_goes_back_once_it_is_known_in_an_undo() {
             let known = Published {
                 commit: commit(of),
                 at: Some(o.now + since),
-                began: began.map(commit),
-                other: None,
+                then: began.map(commit),
+                earlier: began.map(commit),
             };
             o.published.insert(first, known);
             settle(&mut o);

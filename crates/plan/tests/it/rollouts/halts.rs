@@ -232,3 +232,33 @@ fn trouble_with_the_former_version_does_not_halt_the_step_that_ends_it() {
         );
     });
 }
+
+/// A share that is published ends the last step, and no halt: somebody asks for another try first.
+#[test]
+fn what_halts_in_the_last_step_is_not_rolled_out_before_a_retry() {
+    on_large_stack(|| {
+        for (what, cause) in CAUSES {
+            let mut o = fleet(", \"share\": \"50\"");
+            settle(&mut o);
+            for upto in [2, 5, 19] {
+                (0..upto).for_each(|at| publish(&mut o, at));
+                if upto < 19 {
+                    settle(&mut o);
+                }
+            }
+            assert_eq!(o.variants.len(), 20, "the last step is open");
+            befall(&mut o, 19, cause);
+            settle(&mut o);
+            assert_eq!(told(&decide(&o)).0, RolloutState::Halted, "{what}");
+            Arc::make_mut(&mut o.variants[19]).rejected = false;
+            publish(&mut o, 19);
+            settle(&mut o);
+            let (state, message, _) = told(&decide(&o));
+            assert_eq!(state, RolloutState::Halted, "{what}");
+            assert!(message.contains("waits for a retry"), "{message}");
+            annotate(&mut o, plan::set::RETRY, "1");
+            settle(&mut o);
+            assert_eq!(told(&decide(&o)).0, RolloutState::Complete, "{what}");
+        }
+    });
+}

@@ -1,0 +1,54 @@
+//! What becomes of revisions that go: with their variant, or because that went elsewhere.
+
+use plan::variant::{Observed, Plan, Step};
+
+use super::{Fate, Leaving};
+
+/// What becomes of revisions that go.
+pub(super) fn note(o: &Observed, decided: &Plan, leaving: &mut Option<Leaving>) {
+    let key = o.variant.key();
+    let fates = decided.steps.iter().filter_map(|step| match step {
+        Step::DeleteRevision { revision, why } => {
+            Some((revision.key.name.clone(), "deleted", why.clone()))
+        }
+        Step::ProposeDeletion { revision, .. } => Some((
+            revision.key.name.clone(),
+            "deletion proposed",
+            String::new(),
+        )),
+        Step::Orphan { revision, why, .. } => {
+            Some((revision.key.name.clone(), "orphaned", why.clone()))
+        }
+        _ => None,
+    });
+    let goes = o.variant.meta().is_deleting();
+    let branch = || {
+        let mut all = o.downstream.iter();
+        let head = all.find(|r| goes && r.placeholder)?;
+        Some(head.key.name.clone())
+    };
+    for (name, fate, why) in fates {
+        let entry = leaving.get_or_insert_with(|| Leaving {
+            variant: key.clone(),
+            why: match goes {
+                true => "its packagevariant goes".to_owned(),
+                false => why,
+            },
+            revisions: Vec::new(),
+            branch: branch(),
+        });
+        if !entry.revisions.iter().any(|known| known.name == name) {
+            let mut seen = o.downstream.iter().chain(&o.elsewhere);
+            let tree = seen.find(|r| r.key.name == name).map(|r| r.tree);
+            entry.revisions.push(Fate { name, fate, tree });
+        }
+    }
+    if goes && leaving.is_none() {
+        *leaving = Some(Leaving {
+            variant: key.clone(),
+            why: "its packagevariant goes, and owns nothing".to_owned(),
+            revisions: Vec::new(),
+            branch: branch(),
+        });
+    }
+}

@@ -1,0 +1,255 @@
+//! Revisions of a class, without a plan and with one: found as they are, told, asked for, and kept in git with the approval.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::bulk::{admin, lifecycles};
+use crate::edges::{RESOURCES, REVISIONS, checkout, until_there};
+use crate::plan::{DEPLOYMENT, SETS, document, set, started, upstream};
+use crate::process::{Process, git, wait_for};
+use crate::resolve::upgraded;
+
+const COUNT: usize = 6;
+
+/// A set whose variants have functions of their own, published, and the id of the one class of what comes next.
+async fn with_functions(root: &Path) -> (Process, String) {
+    let server = started(root).await;
+    let mut web = set(COUNT);
+    web["spec"]["targets"][0]["template"]["pipeline"] = json!({
+        "mutators": [{ "name": "tier", "image": "set-labels", "configMap": { "tier": "web" } }],
+    });
+    server.create(SETS, &web).await;
+    let path = format!("{SETS}/web");
+    wait_for("all drafts", async || {
+        server.get(&path).await.pointer("/status/readyVariants") == Some(&json!(COUNT))
+    })
+    .await;
+    for verb in ["propose", "approve"] {
+        let (code, _, err) = admin(
+            root,
+            &["rpkg", verb, "--field-selector", "spec.repository=deploy"],
+        );
+        assert_eq!(code, 0, "{err}");
+    }
+    let next = DEPLOYMENT.replace("web:1.4", "web:1.5");
+    upstream(root, &next, "hunter2", None);
+    let work = checkout(root, "blueprints");
+    let commit = |args: &[&str]| drop(git(&work, args));
+    commit(&["add", "--all"]);
+    commit(&[
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@y.z",
+        "commit",
+        "--quiet",
+        "-m",
+        "next",
+    ]);
+    commit(&["push", "--quiet", "origin", "HEAD:refs/heads/next"]);
+    let foretold = document(root, &["--upstream", "blueprints/web@v2=next"]);
+    assert_eq!(
+        foretold["classes"].as_array().unwrap().len(),
+        1,
+        "{foretold:#}"
+    );
+    let class = foretold["classes"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(foretold["classes"][0]["count"], COUNT);
+    commit(&["tag", "web/v2"]);
+    commit(&["push", "--quiet", "origin", "web/v2"]);
+    until_there(&server, &format!("{REVISIONS}/blueprints.web.v2")).await;
+    for number in 0..COUNT {
+        until_there(&server, &format!("{REVISIONS}/{}", draft(number))).await;
+    }
+    (server, class)
+}
+
+fn draft(number: usize) -> String {
+    format!("deploy.web-{number:02}.packagevariant-2")
+}
+
+/// F1: functions of a set's template make no class for each target. F3: `--class` without a plan finds what is so now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_class_without_a_plan_is_found_told_asked_for_and_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let (server, class) = with_functions(root).await;
+    // Somebody edits one: it is of a class of its own then.
+    let path = format!("{RESOURCES}/{}", draft(0));
+    let mut files = server.get(&path).await;
+    let text = files["spec"]["resources"]["deployment.yaml"]
+        .as_str()
+        .unwrap();
+    files["spec"]["resources"]["deployment.yaml"] =
+        text.replace("replicas: 3", "replicas: 9").into();
+    server.client.put(&path, &files).await.unwrap();
+
+    let drafts = lifecycles(&server).await["Draft"];
+    assert_eq!(drafts, COUNT);
+    let of = |verb: &str, more: &[&str]| {
+        admin(root, &[&["rpkg", verb, "--class", &class], more].concat())
+    };
+    // Nobody is there to ask.
+    let (code, out, err) = of("propose", &[]);
+    assert_eq!((code, out.as_str()), (64, ""), "{err}");
+    assert!(
+        err.contains(&format!("class {}  5 package revisions", &class[..8]))
+            && err.contains("web:1.4 → example.test/web:1.5")
+            && err.contains("--yes"),
+        "{err}"
+    );
+    let (code, out, err) = of("propose", &["--dry-run"]);
+    assert_eq!((code, out.lines().count()), (0, COUNT - 1), "{err}");
+    assert_eq!(lifecycles(&server).await["Draft"], COUNT);
+    for verb in ["propose", "approve"] {
+        let (code, out, err) = of(verb, &["--yes"]);
+        assert_eq!((code, out.lines().count()), (0, COUNT - 1), "{err}");
+        assert!(!out.contains(&draft(0)), "{out}");
+    }
+    // Twice is once: nothing is open any more.
+    let (code, out, err) = of("approve", &["--yes"]);
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    assert!(err.contains("No open package revision"), "{err}");
+    for (arguments, why) in [
+        (
+            &["rpkg", "approve", "--class", &class[..8], "--yes"][..],
+            "64 digits",
+        ),
+        (
+            &["rpkg", "propose-delete", "--class", &class],
+            "has no class",
+        ),
+        (
+            &["rpkg", "approve", "x", "--class", &class],
+            "cannot be used with",
+        ),
+    ] {
+        let (code, _, err) = admin(root, arguments);
+        assert!(code != 0 && err.contains(why), "{arguments:?}: {err}");
+    }
+    // What was seen stands in each approval's commit.
+    let kept = kept(root, COUNT - 1);
+    for one in kept {
+        assert_eq!(
+            (&one["id"], &one["format"]),
+            (&json!(class), &json!(1)),
+            "{one}"
+        );
+    }
+}
+
+/// What the last approvals say of classes.
+fn kept(root: &Path, count: usize) -> Vec<Value> {
+    let log = git(
+        &root.join("deploy.git"),
+        &["log", "--first-parent", "--format=%B", "main"],
+    );
+    let lines = log
+        .lines()
+        .filter_map(|line| line.strip_prefix("offshoot-class: "));
+    let kept: Vec<Value> = lines
+        .map(|json| serde_json::from_str(json).unwrap())
+        .collect();
+    assert_eq!(kept.len(), count, "{log}");
+    kept
+}
+
+/// F1: approving by a plan shows the values in which a class's targets differ, and keeps them.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_by_a_plan_shows_and_keeps_the_inputs() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = started(root).await;
+    server.create(SETS, &set(2)).await;
+    until_there(
+        &server,
+        &format!("{REVISIONS}/deploy.web-00.packagevariant-1"),
+    )
+    .await;
+    until_there(
+        &server,
+        &format!("{REVISIONS}/deploy.web-01.packagevariant-1"),
+    )
+    .await;
+    let mut seen: Vec<Value> = Vec::new();
+    for number in 0..2 {
+        let name = format!("deploy.web-{number:02}.packagevariant-1");
+        let object = server.get(&format!("{REVISIONS}/{name}")).await;
+        seen.push(json!({
+            "variant": format!("default/{name}"), "draft": name, "class": "5f02c1d9".repeat(8),
+            "tree": object["status"]["offshoot"]["tree"],
+            "inputs": { "package": format!("web-{number:02}"), "context.region": "europe" },
+        }));
+    }
+    let values = json!([{ "value": "web-00", "count": 1 }, { "value": "web-01", "count": 1 }]);
+    let plan = json!({
+        "format": 1, "plan": "0".repeat(64), "sets": [], "targets": seen, "leaving": [],
+        "classes": [{ "id": "5f02c1d9".repeat(8), "count": 2, "inputs": [{ "input": "package", "values": values }] }],
+    });
+    std::fs::write(root.join("plan.json"), plan.to_string()).unwrap();
+    let run = |verb: &str| admin(root, &["rpkg", verb, "--plan", "plan.json"]);
+    let (code, _, err) = run("propose");
+    assert_eq!(code, 0, "{err}");
+    let (code, out, err) = run("approve");
+    assert_eq!((code, out.lines().count()), (0, 2), "{err}");
+    assert!(
+        err.contains("class 5f02c1d9: 2 package revisions\n  {package}: web-00 1, web-01 1\n"),
+        "{err}"
+    );
+    let mut inputs: Vec<String> = kept(root, 2)
+        .iter()
+        .map(|k| k["inputs"].to_string())
+        .collect();
+    inputs.sort();
+    assert_eq!(
+        inputs,
+        ["{\"package\":\"web-00\"}", "{\"package\":\"web-01\"}"]
+    );
+    // What is no such text is refused.
+    let published = server
+        .get(&format!("{REVISIONS}/deploy.web-00.packagevariant-1"))
+        .await;
+    assert_eq!(
+        published["metadata"]["annotations"]["offshoot.dev/approved-class"],
+        Value::Null
+    );
+}
+
+/// F3: drafts in conflict are skipped with the reason, and the others go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_selection_goes_on_without_what_has_conflicts() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = upgraded(root).await;
+    let all = [
+        "--field-selector",
+        "spec.repository=deploy,spec.lifecycle=Draft",
+    ];
+    let waits = "3 of 4 package revisions wait until somebody decides their conflicts";
+    for (verb, done, reason, last) in [
+        (
+            "approve",
+            0,
+            "skipped: 3 (it is a draft with conflicts to decide): ",
+            "",
+        ),
+        (
+            "propose",
+            1,
+            "skipped: 3 (it has conflicts to decide): ",
+            waits,
+        ),
+    ] {
+        let (code, out, err) = admin(root, &[&["rpkg", verb], &all[..]].concat());
+        let wrong = i32::from(!last.is_empty());
+        assert_eq!((code, out.lines().count()), (wrong, done), "{err}");
+        assert!(err.contains(reason) && err.contains(last), "{err}");
+        let hint = "hint: `offshoot why pkgrev/deploy.web-0.packagevariant-2`";
+        assert_eq!(err.contains(hint), !last.is_empty(), "{err}");
+    }
+    assert_eq!(lifecycles(&server).await["Proposed"], 1);
+    // Alone, it is a failure with its way out.
+    let (code, _, err) = admin(root, &["rpkg", "propose", "deploy.web-0.packagevariant-2"]);
+    assert!(code == 1 && err.contains("offshoot why pkgrev/"), "{err}");
+}

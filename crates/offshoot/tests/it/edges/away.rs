@@ -1,0 +1,66 @@
+//! A local repository that is moved away and put back: what could not be written meanwhile is written without anybody's doing,
+//! and nothing is made in its place.
+
+use std::path::Path;
+
+use super::{REPOSITORIES, REVISIONS, VARIANTS, register, until, until_there, variant};
+use crate::process::{Process, bare, git, push};
+
+async fn fleet(root: &Path) -> Process {
+    let server = Process::start(root, &[]).await;
+    register(&server, root, "blueprints", false).await;
+    register(&server, root, "deploy", true).await;
+    push(root, "blueprints", "commented", "v1");
+    until_there(&server, &format!("{REVISIONS}/blueprints.commented.v1")).await;
+    server.create(VARIANTS, &variant("web", "commented")).await;
+    until(&server, &format!("{VARIANTS}/web"), "Ready", |c| {
+        c.0 == "True"
+    })
+    .await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_is_back_gets_what_was_to_be_written_meanwhile() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let (deploy, away) = (bare(root, "deploy"), root.join("elsewhere"));
+    std::fs::rename(&deploy, &away).unwrap();
+    push(root, "blueprints", "commented", "v2");
+    let web = format!("{VARIANTS}/web");
+    // Whoever meets it first, the repository's own look or the variant: it is the repository that is not there.
+    let said = until(&server, &web, "Ready", |c| c.0 == "False").await;
+    assert_eq!(said.1, "RepositoryNotReady", "{said:?}");
+    std::fs::rename(&away, &deploy).unwrap();
+    until(&server, &web, "Ready", |c| c.0 == "True").await;
+    until_there(&server, &format!("{REVISIONS}/deploy.web.packagevariant-1")).await;
+    let draft = server
+        .get(&format!("{REVISIONS}/deploy.web.packagevariant-1"))
+        .await;
+    assert_eq!(
+        draft["status"]["upstreamLock"]["git"]["ref"],
+        "commented/v2"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_made_where_a_repository_was() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut server = fleet(root).await;
+    let (deploy, away) = (bare(root, "deploy"), root.join("elsewhere"));
+    let refs = git(&deploy, &["for-each-ref"]);
+    assert!(refs.contains("drafts/web/"), "{refs}");
+    server.kill();
+    std::fs::rename(&deploy, &away).unwrap();
+    let mut server = Process::start(root, &[]).await;
+    let path = format!("{REPOSITORIES}/deploy");
+    let said = until(&server, &path, "Ready", |c| c.0 == "False").await;
+    assert!(said.2.contains("is gone: none is made"), "{said:?}");
+    assert!(!deploy.exists());
+    std::fs::rename(&away, &deploy).unwrap();
+    until(&server, &path, "Ready", |c| c.0 == "True").await;
+    assert_eq!(git(&deploy, &["for-each-ref"]), refs);
+    server.kill();
+}
