@@ -21,7 +21,7 @@ pub(crate) use diff::{diff, unified};
 pub(crate) use document::document;
 pub(crate) use entries::entries;
 pub(crate) use markdown::markdown;
-pub(crate) use table::table;
+pub(crate) use table::{steps, table};
 
 use std::collections::BTreeMap;
 

@@ -112,7 +112,7 @@ fn head(document: &Value, out: &mut String) {
 }
 
 /// How many targets of a set change in each step of its rollout; nothing without a rollout.
-pub(super) fn steps(document: &Value, set: &Value) -> String {
+pub(crate) fn steps(document: &Value, set: &Value) -> String {
     let names: Vec<&str> = list(set, "steps").filter_map(Value::as_str).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for target in list(document, "targets") {

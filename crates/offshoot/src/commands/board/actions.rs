@@ -4,13 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use api::BulkResult;
+use api::{BulkOutcome, BulkResult};
 use plan::revision::Verb;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Board;
 use super::decide::{self, Answered, Decision};
+use super::fleet::{Revision, is_deletion};
 use crate::commands::rpkg::bulk::{self, Asked, Told};
 use crate::commands::rpkg::entry::Entry;
 use crate::exit::Failure;
@@ -19,6 +20,9 @@ use crate::exit::Failure;
 const MOST: usize = 20_000;
 /// How many names one line of a shown command holds.
 const NAMED: usize = 200;
+
+/// The verb that carries out a deletion that was proposed, as `rpkg` has it.
+pub(super) const DELETE: &str = "del";
 
 /// What a page asks for.
 #[derive(Debug, Deserialize)]
@@ -80,16 +84,46 @@ pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, Failure> {
         };
         decide::run(board, &decision, &entries).await?
     } else {
-        let asked = Asked::Verb(verb(&request.verb)?);
-        let (told, broken) = bulk::ask_all(&board.client, asked, &entries, request.dry_run).await;
-        Answered {
-            summary: bulk::summary(asked, &told),
-            told,
-            broken,
-            becomes: None,
-        }
+        carried_out(board, verb(&request.verb)?, &entries, request.dry_run).await
     };
     Ok(written(answered, &entries, request.dry_run))
+}
+
+/// Asks for a verb on what was shown. Of a deletion that is what the fleet holds as proposed for it, whatever a page names: a
+/// draft does not go by a button that approves deletions.
+async fn carried_out(board: &Board, verb: Verb, shown: &[Entry], dry_run: bool) -> Answered {
+    let asked = Asked::Verb(verb);
+    let left = |entry: &Entry| match verb {
+        Verb::Delete => board.fleet(|fleet| undeletable(fleet.revision(&entry.name))),
+        _ => None,
+    };
+    let (mut wanted, mut told) = (Vec::new(), Vec::<Told>::new());
+    for entry in shown {
+        match left(entry) {
+            Some(outcome) => told.push((entry.name.clone(), outcome)),
+            None => wanted.push(entry.clone()),
+        }
+    }
+    let (answered, broken) = bulk::ask_all(&board.client, asked, &wanted, dry_run).await;
+    told.extend(answered);
+    Answered {
+        summary: bulk::summary(asked, &told),
+        told,
+        broken,
+        becomes: None,
+    }
+}
+
+/// What is told of a revision that no approval deletes.
+fn undeletable(revision: Option<&Revision>) -> Option<BulkOutcome> {
+    match revision {
+        Some(revision) if is_deletion(revision) => None,
+        Some(_) => Some(BulkOutcome {
+            message: "its deletion is not proposed, or no longer".to_owned(),
+            ..BulkOutcome::of(BulkResult::Skipped)
+        }),
+        None => Some(BulkOutcome::of(BulkResult::Already)),
+    }
 }
 
 /// The answer for the page: each revision that was shown with what came of it, and how many of what.
@@ -140,6 +174,7 @@ fn verb(word: &str) -> Result<Verb, Failure> {
         "propose" => Ok(Verb::Propose),
         "approve" => Ok(Verb::Approve),
         "reject" => Ok(Verb::Reject),
+        DELETE => Ok(Verb::Delete),
         _ => Err(Failure::new(format!("{word:?} is no verb of the board"))),
     }
 }

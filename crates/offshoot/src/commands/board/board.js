@@ -7,12 +7,41 @@ const make = (tag, text, attributes = {}) => {
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   return node;
 };
+const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
+// A word as a shell takes it.
+const quoted = (word) => (/^[\w\-./=,:@%+]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 const token = document.querySelector("meta[name=board]").content;
 const say = (text) => { $("live").textContent = text; };
 const post = (where, body) => fetch(where, {
   method: "POST", credentials: "same-origin",
   headers: { "X-Offshoot-Board": token, "Content-Type": "application/json" }, body: JSON.stringify(body),
 });
+
+// ---- the focus: told by what it is on and within what, so that it is found again in a page that was fetched anew.
+const TELLS = ["id", "href", "name", "aria-label", "data-act", "data-words", "data-steer", "data-set", "data-take", "data-key", "data-copy"];
+const named = (node) => node.id || node.getAttribute("aria-label") || node.getAttribute("aria-labelledby");
+const around = (node, top) => {
+  const names = [];
+  for (let n = node.parentElement; n && n !== top; n = n.parentElement) if (named(n)) names.push(named(n));
+  return names;
+};
+const tells = (node) => [node.tagName, ...TELLS.map((key) => node.getAttribute(key)), node.matches("code") ? node.textContent : ""].join("\n");
+const focused = (top) => {
+  const node = document.activeElement;
+  return node && node !== top && top.contains(node) ? { tag: node.tagName, tells: tells(node), around: around(node, top) } : null;
+};
+const focus = (node) => {
+  if (!node.matches("a, button, summary, [tabindex]")) node.tabIndex = -1;
+  node.focus({ preventScroll: true });
+};
+// Onto what it was on, else onto the heading of what it was in: whoever works by keys goes on from there.
+const refocus = (top, was, last = $("main")) => {
+  if (!was) return;
+  const same = [...top.querySelectorAll(was.tag)].find((n) => !n.disabled && tells(n) === was.tells && around(n, top).join() === was.around.join());
+  const parts = [...top.querySelectorAll("section, details, form, nav")];
+  const near = was.around.map((name) => parts.find((n) => named(n) === name)?.querySelector("h1, h2, h3, summary")).find(Boolean);
+  focus(same ?? near ?? top.querySelector("h1, h2, h3") ?? last);
+};
 
 // ---- live: the page is fetched again, and put in place where it differs.
 let version = Number(document.body.dataset.version), busy = false, again = false;
@@ -28,17 +57,18 @@ const refresh = async () => {
 };
 const parts = async (all) => {
   const answer = await fetch(location.href, { credentials: "same-origin" });
-  if (!answer.ok) return;
+  // That a revision is gone is told by its page.
+  if (!answer.ok && answer.status !== 404) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const query of ["header.top", "#trouble"].concat(all ? ["#main"] : [])) {
     const old = document.querySelector(query), now = page.querySelector(query);
     if (!old || !now || old.innerHTML === now.innerHTML) continue;
     if (query === "#main" && keeps(old, now)) continue;
-    const focus = document.activeElement?.id, open = new Set([...old.querySelectorAll("details[open]")].map((d) => d.id));
-    const was = new Set([...old.querySelectorAll("details")].map((d) => d.id));
+    const was = focused(old), open = new Set([...old.querySelectorAll("details[open]")].map((d) => d.id));
+    const known = new Set([...old.querySelectorAll("details")].map((d) => d.id));
     old.innerHTML = now.innerHTML;
-    for (const d of old.querySelectorAll("details")) if (d.id && was.has(d.id)) d.open = open.has(d.id);
-    if (focus && old.contains($(focus))) $(focus).focus();
+    for (const d of old.querySelectorAll("details")) if (d.id && known.has(d.id)) d.open = open.has(d.id);
+    refocus(old, was);
     if (query === "#main") say("The page shows what is there now.");
   }
 };
@@ -69,12 +99,13 @@ const follow = () => {
 
 // ---- changes: shown with their command, confirmed, told.
 const title = (verb) => verb[0].toUpperCase() + verb.slice(1);
-const ask = (request, command) => {
-  const count = request.entries.length;
+const ask = (request, command, button) => {
+  const count = request.entries.length, drafts = counted(count, "draft", "drafts");
   const words = request.verb === "resolve"
-    ? (request.take ? `Take ${request.take} in ${count} drafts?` : `Write ${request.value} in ${count} drafts?`)
-    : `${title(request.verb)} ${count === 1 ? request.entries[0].name : `${count} revisions`}?`;
-  confirm({ words, means: "Only what holds what was shown is changed.", command, where: "./act", request });
+    ? (request.take ? `Take ${request.take} in ${drafts}?` : `Write ${request.value} in ${drafts}?`)
+    : `${button} ${count === 1 ? request.entries[0].name : `${count} revisions`}?`;
+  const means = request.verb === "del" ? "Only what holds what was shown is deleted." : "Only what holds what was shown is changed.";
+  confirm({ words, means, command, where: "./act", request });
 };
 // What does the same: for one revision with its tree, for very many in several commands.
 const commandOf = (verb, entries, flags) => {
@@ -109,8 +140,12 @@ const confirm = ({ words, means, command, where, request }) => {
   dialog.showModal();
   go.focus();
 };
-// A page that was not changed under an open dialog follows once it is closed.
-$("dialog").addEventListener("close", () => refresh());
+// A page that was not changed under an open dialog follows once it is closed. What opened it may be gone by then.
+$("dialog").addEventListener("close", () => {
+  const at = document.activeElement;
+  if (at === document.body || $("dialog").contains(at)) focus(grid?.box ?? document.querySelector("#main h1") ?? $("main"));
+  refresh();
+});
 const outcome = (told, answer) => {
   told.replaceChildren();
   if (answer.error || answer.broken) told.append(make("p", answer.error || answer.broken, { class: "trouble" }));
@@ -143,26 +178,29 @@ document.addEventListener("click", (event) => {
   }
   const act = event.target.closest("[data-act]");
   if (!act || act.disabled) return;
-  const { act: verb, entries, key, take, command } = act.dataset;
+  const { act: verb, entries, key, take, command, words } = act.dataset;
   const request = { verb, entries: JSON.parse(entries) };
-  ask(key ? { ...request, key, take } : request, command);
+  ask(key ? { ...request, key, take } : request, command, words);
 });
-document.addEventListener("submit", async (event) => {
+const plan = async (form) => {
+  const asked = Object.fromEntries(new FormData(form));
+  history.replaceState(null, "", `./plan?${new URLSearchParams(asked)}`);
+  $("planned").replaceChildren(make("p", "Planning …"));
+  const answer = await post("./plan", asked);
+  if (answer.ok) $("planned").innerHTML = await answer.text();
+  else $("planned").replaceChildren(make("p", "The board refused.", { class: "trouble" }));
+};
+document.addEventListener("submit", (event) => {
   const form = event.target;
   event.preventDefault();
   if (form.matches("form.value")) {
     const value = form.elements.value.value;
     ask({ verb: "resolve", key: form.dataset.key, value, entries: JSON.parse(form.dataset.entries) },
       form.dataset.command.replace("VALUE", () => `'${value.replaceAll("'", "'\\''")}'`));
-  } else if (form.id === "plan") {
-    const asked = Object.fromEntries(new FormData(form));
-    history.replaceState(null, "", `./plan?${new URLSearchParams(asked)}`);
-    $("planned").replaceChildren(make("p", "Planning …"));
-    const answer = await post("./plan", asked);
-    if (answer.ok) $("planned").innerHTML = await answer.text();
-    else $("planned").replaceChildren(make("p", "The board refused.", { class: "trouble" }));
-  }
+  } else if (form.id === "plan") plan(form);
 });
+// The address of a plan names a revision, also an empty one.
+if ($("plan") && new URLSearchParams(location.search).has("revision")) plan($("plan"));
 
 // ---- the grid.
 const MARKS = { unknown: "?", uptodate: "✓", step: "›", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };
@@ -279,7 +317,7 @@ class Grid {
     this.shown = shown;
     this.place();
     for (const v of this.chosen) if (!(this.cells.get(v)?.at >= 0)) this.choose(v, false);
-    $("tally").textContent = `${shown.length} of ${this.cells.size} targets`;
+    $("tally").textContent = `${shown.length} of ${counted(this.cells.size, "target", "targets")}`;
     if (this.active && !(this.cells.get(this.active)?.at >= 0)) { this.leave(); this.active = null; }
     this.told();
   }
@@ -347,6 +385,8 @@ class Grid {
   enter() {
     const cell = this.cells.get(this.active);
     if (cell?.d) location.href = `./revision?name=${encodeURIComponent(cell.d)}`;
+    // What has no revision is told of beside the grid, with the way out.
+    else if (cell) $("about").focus();
   }
   keyed(event) {
     const at = this.cells.get(this.active)?.at ?? -1;
@@ -368,44 +408,48 @@ class Grid {
   }
   told() {
     $("chosen").textContent = this.chosen.size;
-    const row = $("selection-verbs"), cells = [...this.chosen].map((v) => this.cells.get(v)).filter((c) => c?.d && c.t);
+    const row = $("selection-verbs"), cells = [...this.chosen].map((v) => this.cells.get(v)).filter((c) => c?.d && c.t), was = focused(row);
     row.replaceChildren();
     // What is of a closed step or of another version than is wanted, and deletions of what a rollout still has, are decided each on its own page.
-    const early = (c) => this.early.includes(c.d);
-    const kept = (c) => c.l === "DeletionProposed" && this.kept.includes(c.d);
-    const blocked = new Set(this.blocked), stuck = (c) => blocked.has(c.d);
-    const button = (verb, right, stages) => {
-      const of = cells.filter((c) => stages.includes(c.l) && !early(c) && !(verb === "propose" && stuck(c)) && !(verb === "approve" && kept(c)));
+    const [waiting, standing, blocked] = [this.early, this.kept, this.blocked].map((names) => new Set(names));
+    const early = (c) => waiting.has(c.d), kept = (c) => c.l === "DeletionProposed" && standing.has(c.d), stuck = (c) => blocked.has(c.d);
+    const open = (stage) => cells.filter((c) => c.l === stage && !early(c));
+    const button = (verb, words, right, of) => {
       if (!of.length) return;
-      const node = make("button", `${title(verb)} ${of.length}`, { type: "button", class: `act ${verb}` });
+      const node = make("button", `${words} ${of.length}`, { type: "button", class: `act ${verb}`, "data-words": words });
       node.disabled = row.dataset[right] !== "yes";
       if (node.disabled) node.title = "Your roles do not allow this";
       const entries = of.map((c) => ({ name: c.d, tree: c.t }));
-      node.onclick = () => ask({ verb, entries }, commandOf(verb, entries, row.dataset.flags));
+      node.onclick = () => ask({ verb, entries }, commandOf(verb, entries, row.dataset.flags), words);
       row.append(node);
     };
-    button("propose", "propose", ["Draft"]);
-    button("approve", "approve", ["Proposed", "DeletionProposed"]);
-    button("reject", "approve", ["Proposed", "DeletionProposed"]);
+    button("propose", "Propose", "propose", open("Draft").filter((c) => !stuck(c)));
+    button("approve", "Approve", "approve", open("Proposed"));
+    button("reject", "Reject", "approve", open("Proposed"));
+    // A proposed deletion is never decided together with what changes something.
+    button("del", "Delete", "delete", open("DeletionProposed").filter((c) => !kept(c)));
+    button("reject", "Reject deletion of", "approve", open("DeletionProposed"));
     const undecided = cells.filter((c) => stuck(c) && !early(c)).length;
     if (undecided) {
       const told = make("p", `${undecided} with conflicts that nobody decided: `, { class: "soft" });
       told.append(make("a", "decide them", { href: "./conflicts" }), " before you propose");
       row.append(told);
     }
-    const open = cells.filter((c) => ["Draft", "Proposed"].includes(c.l) && early(c)).length, left = cells.filter(kept).length;
-    if (open) row.append(make("p", `${open} of closed steps or of another version than is wanted: each is decided on its own page`, { class: "soft" }));
-    if (left) row.append(make("p", `${left} deletions of what a rollout still has: each is approved on its own page`, { class: "soft" }));
+    const closed = cells.filter((c) => ["Draft", "Proposed"].includes(c.l) && early(c)).length, left = cells.filter(kept).length;
+    if (closed) row.append(make("p", `${closed} of closed steps or of another version than is wanted: each is decided on its own page`, { class: "soft" }));
+    if (left) row.append(make("p", `${counted(left, "deletion", "deletions")} of what a rollout still has: each is approved on its own page`, { class: "soft" }));
+    refocus(row, was, this.box);
     this.about();
   }
   about() {
-    const cell = this.cells.get(this.active), box = $("about");
+    const cell = this.cells.get(this.active), box = $("about"), was = focused(box);
     box.replaceChildren();
+    box.removeAttribute("aria-label");
     if (!cell) return;
     const facts = make("dl", undefined, { class: "facts column" });
     const fact = (word, text, link) => {
       if (!text) return;
-      const row = make("div"), value = make("dd");
+      const row = make("div"), value = make("dd", undefined, { class: "whole" });
       value.append(link ? make("a", text, { href: link }) : text);
       row.append(make("dt", word), value);
       facts.append(row);
@@ -415,8 +459,15 @@ class Grid {
     fact("Revision", cell.d, `./revision?name=${encodeURIComponent(cell.d)}`);
     fact("Class", cell.c.slice(0, 8), `./changes?class=${cell.c}`);
     fact("Labels", Object.entries(cell.labels).map(([k, v]) => `${k}=${v}`).join(", "));
-    fact("Says", cell.m.length > 180 ? `${cell.m.slice(0, 180)}…` : cell.m);
+    fact("Says", cell.m);
+    box.setAttribute("aria-label", cell.v);
     box.append(make("h3", cell.v), facts);
+    if (cell.k === "failed" || !cell.d) {
+      const why = `offshoot why ${quoted(`pvar/${cell.v}`)}${$("selection-verbs").dataset.flags}`, does = make("div", undefined, { class: "command" });
+      does.append(make("code", why, { tabindex: "0" }), make("button", "Copy", { type: "button", class: "small", "data-copy": why }));
+      box.append(does);
+    }
+    refocus(box, was, box);
   }
 }
 const grid = $("grid") ? new Grid($("grid"), $("filter")) : null;

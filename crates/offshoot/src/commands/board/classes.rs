@@ -11,7 +11,7 @@ use package::changes::Inputs;
 use serde_json::Value;
 
 use super::Board;
-use super::fleet::{Revision, name, tree};
+use super::fleet::{Revision, is_deletion, name, tree};
 use crate::commands::rpkg::alike::Stated;
 use crate::commands::rpkg::classify::{ClassOfOpen, Classified, Unclassified, classify};
 use crate::commands::rpkg::diff;
@@ -28,9 +28,18 @@ const BATCH: usize = 64;
 pub(super) struct Member {
     /// What it held when it was compared.
     pub(super) tree: String,
+    /// Whether it was to be deleted then.
+    pub(super) deletion: bool,
     /// The class, or why there is none.
     pub(super) class: Result<String, String>,
     pub(super) inputs: Inputs,
+}
+
+impl Member {
+    /// Whether it was compared as it is now.
+    fn is_of(&self, revision: &Revision) -> bool {
+        self.tree == tree(revision) && self.deletion == is_deletion(revision)
+    }
 }
 
 /// All classes that are known.
@@ -51,13 +60,16 @@ pub(super) struct Held {
 /// One class of the page: its id, and each revision with its tree.
 pub(super) struct Grouped {
     pub(super) id: String,
+    /// Whether it is of revisions that are to be deleted: these are in no class with what changes something.
+    pub(super) deletion: bool,
     pub(super) members: Vec<(String, String)>,
 }
 
 impl Held {
-    /// The class of a revision that holds this tree; empty where there is none.
-    pub(super) fn class(&self, name: &str, tree: &str) -> &str {
-        let member = self.members.get(name).filter(|m| m.tree == tree);
+    /// The class of a revision as it is now; empty where there is none.
+    pub(super) fn class(&self, revision: &Revision) -> &str {
+        let member = self.members.get(name(revision));
+        let member = member.filter(|m| m.is_of(revision));
         let class = member.and_then(|m| m.class.as_ref().ok());
         class.map(String::as_str).unwrap_or_default()
     }
@@ -76,10 +88,11 @@ impl Classes {
         look(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The class of a revision that holds this tree.
-    pub(super) fn of(&self, name: &str, tree: &str) -> Option<Result<String, String>> {
+    /// The class of a revision as it is now.
+    pub(super) fn of(&self, revision: &Revision) -> Option<Result<String, String>> {
         self.held(|held| {
-            let member = held.members.get(name).filter(|m| m.tree == tree);
+            let member = held.members.get(name(revision));
+            let member = member.filter(|m| m.is_of(revision));
             member.map(|m| m.class.clone())
         })
     }
@@ -111,22 +124,24 @@ impl Classes {
         &self,
         revisions: impl Iterator<Item = &'r Revision>,
     ) -> (Vec<Grouped>, usize, Vec<(String, String)>) {
-        let mut groups: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, bool), Vec<(String, String)>> = BTreeMap::new();
         let (mut pending, mut failed) = (0, Vec::new());
         for revision in revisions {
             let (name, tree) = (name(revision), tree(revision));
-            match self.of(name, tree) {
+            match self.of(revision) {
                 Some(Ok(id)) => groups
-                    .entry(id)
+                    .entry((id, is_deletion(revision)))
                     .or_default()
                     .push((name.to_owned(), tree.to_owned())),
                 Some(Err(why)) => failed.push((name.to_owned(), why)),
                 None => pending += 1,
             }
         }
-        let groups = groups
-            .into_iter()
-            .map(|(id, members)| Grouped { id, members });
+        let groups = groups.into_iter().map(|((id, deletion), members)| Grouped {
+            id,
+            deletion,
+            members,
+        });
         let mut groups: Vec<Grouped> = groups.collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
         (groups, pending, failed)
@@ -179,11 +194,17 @@ fn note(held: &mut Held, job: Unclassified, class: Result<Classified, Failure>) 
         }
         Err(why) => (Err(why.message().to_owned()), Inputs::default()),
     };
-    let Unclassified { name, tree, .. } = job;
+    let Unclassified {
+        name,
+        tree,
+        deletion,
+        ..
+    } = job;
     held.members.insert(
         name,
         Member {
             tree,
+            deletion,
             class,
             inputs,
         },
@@ -207,7 +228,7 @@ fn jobs(board: &Board) -> Vec<Unclassified> {
             held.classes.retain(|id, _| used.contains(id));
             let new = fleet.open().filter(|r| {
                 let known = held.members.get(name(r));
-                known.is_none_or(|m| m.tree != tree(r))
+                known.is_none_or(|m| !m.is_of(r))
             });
             new.take(BATCH).map(|r| job(fleet, r)).collect()
         })
@@ -228,7 +249,11 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Unclassified {
             tree(u).to_owned(),
         )
     });
-    let base = diff::published(fleet.package_of(&own), revision);
+    let deletion = is_deletion(revision);
+    let base = match deletion {
+        true => None,
+        false => diff::published(fleet.package_of(&own), revision),
+    };
     Unclassified {
         base: base.map(|base| {
             let tree = fleet
@@ -239,6 +264,7 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Unclassified {
             (base, tree)
         }),
         tree: tree(revision).to_owned(),
+        deletion,
         stated: Stated::of(revision),
         upstream,
         name: own,

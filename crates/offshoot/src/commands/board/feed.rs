@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 pub(super) async fn run(board: Arc<Board>) {
     loop {
         let ended = once(&board).await;
-        let trouble = ended.err().map(|why| why.message().to_owned());
+        let trouble = ended.err().map(|why| plain(why.message()));
         let failed = trouble.is_some();
         board.change(|fleet| fleet.trouble = trouble.unwrap_or_default());
         if failed {
@@ -30,6 +30,14 @@ pub(super) async fn run(board: Arc<Board>) {
             // Its token or its port may be others by now. What cannot be read is as it was, and told with the next failure.
             drop(board.client.renew(&board.connect).await);
         }
+    }
+}
+
+/// What of a failure is for whoever looks at a page: of a connection that broke off, a library tells where its own manual is.
+fn plain(message: &str) -> String {
+    match message.split_once("peer closed connection") {
+        Some((before, _)) => format!("{before}the server closed the connection"),
+        None => message.to_owned(),
     }
 }
 
@@ -76,4 +84,20 @@ async fn once(board: &Board) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_broke_off_is_told_in_words_of_our_own() {
+        let told = "cannot reach the server https://127.0.0.1:6443/: peer closed connection without sending TLS close_notify: \
+                    https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof";
+        assert_eq!(
+            plain(told),
+            "cannot reach the server https://127.0.0.1:6443/: the server closed the connection"
+        );
+        assert_eq!(plain("forbidden"), "forbidden");
+    }
 }

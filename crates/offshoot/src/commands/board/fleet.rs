@@ -135,6 +135,11 @@ pub(super) fn lifecycle(revision: &Revision) -> &str {
     api::str_at(revision, &["spec", "lifecycle"]).unwrap_or_default()
 }
 
+/// Whether a revision is published, and its deletion is proposed.
+pub(super) fn is_deletion(revision: &Revision) -> bool {
+    lifecycle(revision) == "DeletionProposed"
+}
+
 /// How many conflicts keep a draft from being proposed, since nobody decided them.
 pub(super) fn conflicts(revision: &Revision) -> usize {
     let listed = revision

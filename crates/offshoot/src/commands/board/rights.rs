@@ -17,6 +17,8 @@ pub(super) struct Rights {
     pub(super) propose: bool,
     /// Approve and reject.
     pub(super) approve: bool,
+    /// Carry out deletions that were proposed.
+    pub(super) delete: bool,
     /// Decide conflicts.
     pub(super) resolve: bool,
     /// Ask for plans.
@@ -28,7 +30,14 @@ pub(super) struct Rights {
 impl Rights {
     /// Whether nothing is allowed that changes anything.
     pub(super) fn only_looks(self) -> bool {
-        ![self.propose, self.approve, self.resolve, self.rollout].contains(&true)
+        let all = [
+            self.propose,
+            self.approve,
+            self.delete,
+            self.resolve,
+            self.rollout,
+        ];
+        !all.contains(&true)
     }
 }
 
@@ -46,9 +55,10 @@ impl Known {
             return rights;
         }
         let porch = "porch.kpt.dev";
-        let (update, approval, files, plans, sets) = tokio::join!(
+        let (update, approval, delete, files, plans, sets) = tokio::join!(
             may(client, ("update", porch, "packagerevisions", "")),
             may(client, ("update", porch, "packagerevisions", "approval")),
+            may(client, ("delete", porch, "packagerevisions", "")),
             may(client, ("update", porch, "packagerevisionresources", "")),
             may(client, ("create", "fleet.offshoot.dev", "plans", "")),
             may(client, ("patch", "config.porch.kpt.dev", SETS.1, "")),
@@ -56,6 +66,8 @@ impl Known {
         let rights = Rights {
             propose: update,
             approve: approval,
+            // What was published is deleted by whoever may approve.
+            delete: delete && approval,
             resolve: update && files,
             plan: plans,
             rollout: sets,

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use model::RolloutState;
+use model::{RolloutState, RolloutStatus};
 use plan::set::Place;
 
-use super::fleet::{Fleet, Revision, Target, lifecycle, name};
+use super::fleet::{Fleet, Revision, Target, is_deletion, lifecycle, name};
 
 impl Fleet {
     /// Puts the targets of sets that changed into their steps.
@@ -27,48 +27,31 @@ impl Fleet {
         }
     }
 
-    /// Whether the step of a target is closed, so that what it has open is not to be approved now (F7).
-    pub(super) fn is_early(&self, target: &Target) -> bool {
-        let rollout = self.sets.get(&target.set);
-        let rollout = rollout.and_then(|set| set.status.rollout.as_ref());
-        let steps = rollout.into_iter().flat_map(|status| &status.steps);
-        let mut closed = steps.filter(|step| step.opened.is_none());
-        !target.step.is_empty() && closed.any(|step| step.name == target.step)
-    }
-
     /// Why a rollout keeps a draft or a proposal from being approved now: the step of its target is closed, or it is of another
-    /// version than is wanted there, as during an undo (F7, F8). No button for several takes such a revision; by itself it can be
-    /// decided.
+    /// version than is wanted there, as during an undo (F7, F8). The rule is the engine's, so that `why` says the same. No button
+    /// for several takes such a revision; by itself it can be decided.
     pub(super) fn early(&self, revision: &Revision) -> Option<String> {
         let (variant, target) = self.target_of(name(revision))?;
-        let set = self.sets.get(&target.set)?;
+        let name = &target.set;
+        let set = self.sets.get(name).filter(|set| set.rollout.is_some())?;
         let status = set.status.rollout.as_ref()?;
         let is_proposed = match lifecycle(revision) {
             "Draft" => false,
             "Proposed" => true,
             _ => return None,
         };
-        if self.is_early(target) {
-            let (step, set) = (&target.step, &target.set);
-            return Some(format!(
-                "its step '{step}' of the rollout of {set} is closed"
-            ));
+        if plan::set::is_early(status, variant) {
+            let waits = plan::set::waits_for_step(status, variant);
+            return Some(match (waits, target.step.as_str()) {
+                (false, _) => {
+                    format!("the rollout of {name} is taken back, and this is of what it brought")
+                }
+                (true, "") => format!("no open step of the rollout of {name} has it"),
+                (true, step) => format!("its step '{step}' of the rollout of {name} is closed"),
+            });
         }
-        let goes_back = || {
-            let member = status.members.get(&plan::set::uid_mark(variant));
-            member.is_some_and(|m| m.step.is_some() && m.before.is_some())
-        };
-        if status.state == RolloutState::Undone && !goes_back() {
-            let set = &target.set;
-            return Some(format!(
-                "the rollout of {set} is taken back, and this is of what it brought"
-            ));
-        }
-        let holds = api::str_at(revision, &["status", "upstreamLock", "git", "commit"]);
-        let is_other =
-            holds.is_some_and(|holds| holds != target.commit) && !target.commit.is_empty();
         // A draft is brought to what is wanted; a proposal stands until somebody rejects it.
-        (is_proposed && is_other)
+        (is_proposed && is_of_another(revision, target, status))
             .then(|| "it is of another version than is wanted; reject it".to_owned())
     }
 
@@ -88,7 +71,7 @@ impl Fleet {
     /// Revisions whose deletion is proposed although a rollout still has the target at their place: a variant that somebody
     /// deleted by hand proposes it, and is made anew (V10). Nobody is asked to approve these in bulk.
     pub(super) fn kept_deletions(&self) -> BTreeSet<&str> {
-        let deletions = || self.open().filter(|r| lifecycle(r) == "DeletionProposed");
+        let deletions = || self.open().filter(|r| is_deletion(r));
         if deletions().next().is_none() {
             return BTreeSet::new();
         }
@@ -131,4 +114,17 @@ impl Fleet {
             labels: self.repositories.get(&target.repository),
         }
     }
+}
+
+/// Whether a revision holds another upstream commit than is wanted of its target now. What the rollout rolls out is wanted, also
+/// where the variant is not written yet; during an undo that is what goes.
+fn is_of_another(revision: &Revision, target: &Target, status: &RolloutStatus) -> bool {
+    let holds = api::str_at(revision, &["status", "upstreamLock", "git", "commit"]);
+    let Some(holds) = holds.filter(|_| !target.commit.is_empty()) else {
+        return false;
+    };
+    let mut rolled = status.upstreams.iter();
+    let goes_on = status.state != RolloutState::Undone;
+    let is_rolled = goes_on && rolled.any(|of| of.commit.to_string() == holds);
+    holds != target.commit && !is_rolled
 }

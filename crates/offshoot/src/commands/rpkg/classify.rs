@@ -19,6 +19,8 @@ pub(in crate::commands) struct Unclassified {
     pub(in crate::commands) name: String,
     /// What it holds, as the server says.
     pub(in crate::commands) tree: String,
+    /// Whether it is to be deleted: what that changes is that all of it goes.
+    pub(in crate::commands) deletion: bool,
     /// Which target it is of.
     pub(in crate::commands) stated: Stated,
     /// What is published, and its tree.
@@ -77,25 +79,13 @@ pub(in crate::commands) async fn classify(
     open: &Unclassified,
     key: HashKey,
 ) -> Result<Classified, Failure> {
-    let after = contents(client, &open.name).await?;
-    let before = match &open.base {
-        Some((base, _)) => Some(contents(client, base).await?),
-        None => None,
-    };
-    let none = Contents::none();
-    let sides = [before.as_ref().unwrap_or(&none), &after];
-    if sides.iter().any(|side| !side.complete) {
-        return Err(Failure::new(
-            "it has links, or files that are binary or too large to be shown",
-        ));
-    }
-    let base_tree = open.base.as_ref().map(|(_, tree)| tree.as_str());
-    if may_hide(sides, [base_tree, Some(&open.tree)]) {
-        return Err(Failure::new("what it changes is not shown"));
-    }
-    let (before, after) = (before.map(|before| before.files), after.files);
+    let (before, after) = sides(client, open).await?;
     let from = wanted(open)?;
-    let inputs = alike::inputs(&client.namespace, &open.stated, before.as_ref(), &after);
+    let inputs = match (&before, open.deletion) {
+        // What goes states what its target is.
+        (Some(before), true) => alike::inputs(&client.namespace, &open.stated, None, before),
+        (before, _) => alike::inputs(&client.namespace, &open.stated, before.as_ref(), &after),
+    };
     let before = changes::aside(&before.unwrap_or_default());
     let after = changes::aside(&after);
     let found = changes::changes(&before, &after, &inputs).keyed(key);
@@ -109,6 +99,32 @@ pub(in crate::commands) async fn classify(
             after: changes::differing(&after, &before),
         },
     })
+}
+
+/// What a revision is compared with, and what it holds: of one that is to be deleted, what goes, and nothing.
+async fn sides(client: &Client, open: &Unclassified) -> Result<(Option<Files>, Files), Failure> {
+    let own = contents(client, &open.name).await?;
+    let (before, after) = match (&open.base, open.deletion) {
+        (_, true) => (Some(own), Contents::none()),
+        (Some((base, _)), false) => (Some(contents(client, base).await?), own),
+        (None, false) => (None, own),
+    };
+    let none = Contents::none();
+    let both = [before.as_ref().unwrap_or(&none), &after];
+    if both.iter().any(|side| !side.complete) {
+        return Err(Failure::new(
+            "it has links, or files that are binary or too large to be shown",
+        ));
+    }
+    let tree = Some(open.tree.as_str());
+    let trees = match (&open.base, open.deletion) {
+        (_, true) => [tree, None],
+        (base, false) => [base.as_ref().map(|(_, tree)| tree.as_str()), tree],
+    };
+    if may_hide(both, trees) {
+        return Err(Failure::new("what it changes is not shown"));
+    }
+    Ok((before.map(|before| before.files), after.files))
 }
 
 /// What it is to follow; what no upstream is known of changes by itself.

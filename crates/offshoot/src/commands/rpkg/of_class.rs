@@ -157,6 +157,8 @@ fn unclassified(all: &[Value], revision: &Value) -> Option<Unclassified> {
     Some(Unclassified {
         name: text(revision, &["metadata", "name"])?,
         tree: tree(revision),
+        // Only drafts and proposals are approved by class.
+        deletion: false,
         stated: Stated::of(revision),
         base,
         upstream,

@@ -1,7 +1,8 @@
 //! The board in Chromium, driven over its protocol; skipped, and said, where there is no Chromium. With `OFFSHOOT_AXE` (the
 //! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
 
-mod crowd;
+pub(super) mod crowd;
+mod focus;
 mod keys;
 mod pictures;
 mod selection;
@@ -176,6 +177,7 @@ impl Browser {
             ("Escape", ("Escape", 27, "", 0)),
             ("Tab", ("Tab", 9, "", 0)),
             ("Back", ("Tab", 9, "", 8)),
+            ("Right", ("ArrowRight", 39, "", 0)),
         ];
         let wanted = known.into_iter().find(|(name, _)| *name == key);
         let (_, (key, code, text, modifiers)) = wanted.unwrap();

@@ -1,7 +1,7 @@
 //! A server that tells a fleet which nobody made: what a board lists, and changes of it. Ten thousand variants are there in
 //! a second, and no engine works beside what is measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -24,6 +24,8 @@ struct Answers {
     kinds: BTreeMap<String, Told>,
     /// What else is there, by the last two parts of its address; of what is asked by a POST the last one.
     others: Mutex<BTreeMap<String, Value>>,
+    /// What is not answered yet: last parts of addresses.
+    held: Mutex<BTreeSet<String>>,
     /// Whether whoever asks may do everything, or nothing but look.
     allowed: bool,
     /// Who asks.
@@ -54,6 +56,7 @@ impl Fake {
         let answers = Arc::new(Answers {
             kinds: KINDS.into_iter().map(told).collect(),
             others: Mutex::default(),
+            held: Mutex::default(),
             allowed,
             user: user.to_owned(),
         });
@@ -81,6 +84,15 @@ impl Fake {
         others.insert(place.to_owned(), answer);
     }
 
+    /// Lets whoever asks for what ends so wait, or no longer.
+    pub(super) fn hold(&self, last: &str, wait: bool) {
+        let mut held = self.answers.held.lock().unwrap();
+        match wait {
+            true => held.insert(last.to_owned()),
+            false => held.remove(last),
+        };
+    }
+
     /// A kubeconfig that names it.
     pub(super) fn kubeconfig(&self, directory: &Path) -> PathBuf {
         let file = directory.join("kubeconfig");
@@ -99,6 +111,9 @@ async fn answer(State(answers): State<Arc<Answers>>, request: Request) -> Respon
     let path = request.uri().path().to_owned();
     let (above, last) = path.rsplit_once('/').unwrap();
     let (_, above) = above.rsplit_once('/').unwrap();
+    while answers.held.lock().unwrap().contains(last) {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
     if last.starts_with("selfsubject") {
         let status =
             json!({ "allowed": answers.allowed, "userInfo": { "username": answers.user } });

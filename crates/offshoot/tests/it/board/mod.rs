@@ -1,12 +1,15 @@
 //! `offshoot board` from outside: who gets in, what it writes and in whose name, and what a browser makes of it.
 
 mod browser;
+mod closed;
 mod conflicts;
+mod deletions;
 mod fake;
 mod grid;
 mod revision;
 mod rules;
 mod steer;
+mod words;
 mod writes;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -107,8 +107,8 @@ async fn each_part_of_a_revision_shows_what_it_is_for() {
             "hint: offshoot resolve k",
             "<td>offshoot.dev/Conflicts</td><td>False</td><td>ConflictsOpen</td>",
             "1 of 1 conflicts are open",
-            "\"image\": \"ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2.5\"",
-            "\"message\": \"set 7 labels in total\"",
+            "<code class=\"soft\">ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2.5</code></th><td>done</td>",
+            "<p>info: set 7 labels in total</p>",
         ],
     );
 

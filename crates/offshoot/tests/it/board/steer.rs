@@ -192,7 +192,7 @@ async fn what_is_open_too_early_is_offered_to_nobody() {
     assert_eq!(typed(root, "data/kubeconfig", &approver).0, 0);
     wait_for("the proposal", async || {
         let page = board.get("changes?stage=Proposed").2;
-        page.contains("1 open revisions")
+        page.contains("1 open revision in 1 class")
     })
     .await;
     no_button_takes(&board, &early).await;
@@ -337,7 +337,7 @@ async fn a_deletion_of_what_a_rollout_still_has_is_in_no_button_for_all() {
     assert!(!rest.contains("data-act"), "{page}");
     // By itself it can be decided.
     let page = board.get(&format!("revision?name={live}")).2;
-    assert!(page.contains("data-act=\"approve\""), "{page}");
+    assert!(page.contains("data-act=\"del\""), "{page}");
     // The command for all that why gives takes it neither.
     let (_, why, _) = typed(root, "data/kubeconfig", &["why", "pvset/web"]);
     let taken = why.lines().find(|line| line.contains("rpkg del -l"));

@@ -23,7 +23,10 @@ async fn a_class_is_approved_as_it_was_shown_and_git_names_the_user() {
     assert_eq!(code, 0, "{told}");
     let board = Board::open(&root.path().join("data/kubeconfig"));
     let page = changes(&board).await;
-    assert!(page.contains("3 open revisions in 1 classes"), "{page}");
+    assert!(
+        page.contains("3 open revisions in 1 class of equal changes"),
+        "{page}"
+    );
     let (_, rest) = page.split_once("./changes?class=").unwrap();
     let (id, _) = rest.split_once('"').unwrap();
     assert_eq!(id.len(), 64, "{id}");
@@ -137,7 +140,7 @@ async fn who_may_only_look_gets_no_button_that_works_and_is_refused() {
 
 /// Waits until the board has seen so many revisions of a lifecycle; the page of their changes.
 async fn seen(board: &Board, stage: &str, count: usize) -> String {
-    let wanted = format!("{count} open revisions");
+    let wanted = format!("{count} open revision");
     wait_for(stage, async || {
         let page = board.get(&format!("changes?stage={stage}")).2;
         page.contains(&wanted) && !page.contains("comparing")
@@ -181,7 +184,7 @@ async fn drafts_are_proposed_and_proposals_rejected_as_pages_ask() {
         "{answer}"
     );
     assert_eq!(stages().await, [("Draft".to_owned(), 3)].into());
-    let none = board.act(&json!({ "verb": "del", "entries": shown }));
+    let none = board.act(&json!({ "verb": "copy", "entries": shown }));
     assert!(
         none["error"].as_str().unwrap().contains("no verb"),
         "{none}"

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::layout::{self, command, stage};
-use super::{Context, nothing};
+use super::layout::{command, counted, stage};
+use super::{Context, nothing, verbs};
 use crate::commands::board::actions;
 use crate::commands::board::classes::Grouped;
 use crate::commands::board::fleet::{Revision, lifecycle};
@@ -28,11 +28,11 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
     let class = context.asked("class");
     if !class.is_empty() {
         return match groups.iter().find(|g| g.id.starts_with(class)) {
-            Some(group) => one(context, group),
+            Some(group) => one(context, group, pending),
             None => html! {
                 p { a href="./changes" { "All changes" } }
-                @if pending > 0 { h1 aria-busy="true" { "Comparing …" } }
-                @else { h1 { "No open revision is of this class any more" } (nothing("They were decided, or hold something else now.")) }
+                @if pending > 0 || !context.is_read() { h1 aria-busy="true" { "Comparing …" } }
+                @else { h1 { "No open revision is of this class any more" } (nothing(context, "They were decided, or hold something else now.")) }
             },
         };
     }
@@ -40,7 +40,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
     html! {
         div.title {
             h1 { "Changes" }
-            p { (total) " open revisions in " (groups.len()) " classes of equal changes"
+            p { (counted(total, "open revision", "open revisions")) " in " (counted(groups.len(), "class", "classes")) " of equal changes"
                 @if pending > 0 { span.soft { " · comparing " (pending) " more" } } }
         }
         nav.tabs aria-label="Stage" {
@@ -48,7 +48,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
                 a href=(format!("./changes?stage={value}")) aria-current=[(value == wanted).then_some("true")] { (word) }
             }
         }
-        @if groups.is_empty() && pending == 0 { (nothing("No revision is open.")) }
+        @if groups.is_empty() && pending == 0 { (nothing(context, "No revision is open.")) }
         @for group in &groups { (card(context, group)) }
         @if !failed.is_empty() {
             section.card { h2 { "Not compared" } ul { @for (name, why) in failed.iter().take(SHOWN) { li { a href=(format!("./revision?name={name}")) { (name) } ": " (why) } } } }
@@ -68,7 +68,7 @@ fn card(context: &Context<'_>, group: &Grouped) -> Markup {
             div.head {
                 h2 { a href=(link) { code.id { (short(&group.id)) } } " " span.number { (group.members.len()) } }
                 (stages(context, group))
-                (layout::verbs(context, &group.members))
+                (verbs::of_several(context, &group.members))
             }
             @if let Some(document) = &document { (fields(document, LINES)) }
         }
@@ -99,9 +99,9 @@ pub(super) fn fields(class: &Value, limit: usize) -> Markup {
                 (line(&entry.line))
                 @let () = last = &entry.place;
             }
-            @if kept.len() > limit { p.more { "and " (kept.len() - limit) " more fields" } }
+            @if kept.len() > limit { p.more { "and " (counted(kept.len() - limit, "more field", "more fields")) } }
             @if !noted.is_empty() && limit > LINES {
-                details #noted { summary { (noted.len()) " entries that the machine notes for itself" } @for entry in noted { (line(&entry.line)) } }
+                details id=(format!("noted-{}", text(class, "id"))) { summary { (counted(noted.len(), "entry", "entries")) " that the machine notes for itself" } @for entry in noted { (line(&entry.line)) } }
             }
         }
     }
@@ -136,7 +136,7 @@ pub(super) fn text_diff(text: &str) -> Markup {
     }
 }
 
-fn one(context: &Context<'_>, group: &Grouped) -> Markup {
+fn one(context: &Context<'_>, group: &Grouped, pending: usize) -> Markup {
     let document = context
         .board
         .classes
@@ -144,14 +144,20 @@ fn one(context: &Context<'_>, group: &Grouped) -> Markup {
         .unwrap_or_default();
     let all = serde_json::json!({ "classes": [document] });
     let diff = planning::diff(&all, &group.id).unwrap_or_default();
-    let show = actions::listed(&context.board.flags, "diff", &group.members);
+    // What is to be deleted differs from what is published by all that it holds.
+    let seen = if group.deletion { "get" } else { "diff" };
+    let show = actions::listed(&context.board.flags, seen, &group.members);
     html! {
         p { a href="./changes" { "All changes" } }
         div.title {
             h1 { "Class " code.id title=(group.id) { (short(&group.id)) } " " span.number { (group.members.len()) } }
             (stages(context, group))
-            (layout::verbs(context, &group.members))
+            (verbs::of_several(context, &group.members))
         }
+        @if pending > 0 {
+            p.soft aria-busy="true" { (counted(pending, "open revision is", "open revisions are")) " still being compared: more may be of this class" }
+        }
+        @if group.deletion { p { "Approving this deletes the revisions: what stands below goes." } }
         (command(&show))
         section.card aria-label="Fields" { h2 { "Fields" } (fields(&document, SHOWN)) }
         section.card aria-label="Text" { h2 { "Text " span.soft { "of " (document.get("first").and_then(Value::as_str).unwrap_or_default()) } } (text_diff(&diff)) }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use model::{Conflict, ConflictValue};
 
-use super::layout::{command, entries};
+use super::layout::{NOT_ALLOWED, command, counted, entries};
 use super::{Context, nothing};
 use crate::commands::board::fleet::{lifecycle, name, tree};
 use crate::visible::visible;
@@ -23,8 +23,8 @@ struct Group {
 pub(super) fn main(context: &Context<'_>) -> Markup {
     let groups = groups(context);
     html! {
-        div.title { h1 { "Conflicts" } p { (groups.len()) @if groups.len() == 1 { " decision is open" } @else { " decisions are open" } } }
-        @if groups.is_empty() { (nothing("No conflict is open.")) }
+        div.title { h1 { "Conflicts" } p { (counted(groups.len(), "decision is open", "decisions are open")) } }
+        @if groups.is_empty() { (nothing(context, "No conflict is open.")) }
         @for (key, group) in &groups { (card(context, key, group)) }
     }
 }
@@ -75,8 +75,8 @@ fn card(context: &Context<'_>, key: &str, group: &Group) -> Markup {
                     (side(context, key, group, "local", &html! {
                         @for (local, count) in locals.values() { (value(local)) " " span.count { (count) } " " }
                     }, &html! { "each keeps its own value" }))
-                    (side(context, key, group, "upstream", &value(&conflict.upstream), &html! { (group.drafts.len()) " hold " (value(&conflict.upstream)) }))
-                    (side(context, key, group, "base", &value(&conflict.base), &html! { (group.drafts.len()) " hold " (value(&conflict.base)) " again" }))
+                    (side(context, key, group, "upstream", &value(&conflict.upstream), &html! { (counted(group.drafts.len(), "holds", "hold")) " " (value(&conflict.upstream)) }))
+                    (side(context, key, group, "base", &value(&conflict.base), &html! { (counted(group.drafts.len(), "holds", "hold")) " " (value(&conflict.base)) " again" }))
                 }
             }
             @if locals.len() == 1 && !matches!(conflict.local, ConflictValue::Hash(_)) { (literal(context, key, group)) }
@@ -108,7 +108,7 @@ fn side(
         "offshoot resolve {key} --take {side}{}",
         context.board.flags
     );
-    let why = (!allowed).then_some("Your roles do not allow this");
+    let why = (!allowed).then_some(NOT_ALLOWED);
     html! {
         tr {
             th scope="row" { (side) } td { (holds) } td { (makes) }
@@ -125,10 +125,11 @@ fn literal(context: &Context<'_>, key: &str, group: &Group) -> Markup {
         "offshoot resolve {key} --value VALUE{}",
         context.board.flags
     );
+    let why = (!allowed).then_some(NOT_ALLOWED);
     html! {
         form.inline.value data-key=(key) data-command=(does) data-entries=[allowed.then(|| entries(&members(group)))] {
-            label { "or a value of your own" input name="value" autocomplete="off" disabled[!allowed]; }
-            button type="submit" disabled[!allowed] { "Write it" }
+            label { "or a value of your own" input name="value" autocomplete="off" disabled[!allowed] title=[why]; }
+            button type="submit" disabled[!allowed] title=[why] { "Write it" }
         }
     }
 }

@@ -107,7 +107,7 @@ fn cell<'f>(
         &target.package,
         key(target.standing),
         revision.map(lifecycle).unwrap_or_default(),
-        classes.class(&target.revision, tree),
+        revision.map(|r| classes.class(r)).unwrap_or_default(),
         &target.versions,
         &target.message,
         &target.step,
@@ -139,7 +139,8 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
         let all = steps(f).into_values().flatten();
         all.map(str::to_owned).collect()
     });
-    let (approve, propose) = (context.rights.approve, context.rights.propose);
+    let rights = context.rights;
+    let yes = |allowed: bool| allowed.then_some("yes");
     let flags = &context.board.flags;
     html! {
         div.title { h1 { "Targets" } p #tally aria-live="polite" {} }
@@ -181,8 +182,8 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
             aside.side aria-label="Selection" {
                 h2 { span #chosen { "0" } " selected" }
                 p.hint { "Click, Shift-click, or drag over cells. Arrow keys move, Space selects, Ctrl+A selects what is shown, Escape none, Enter opens." }
-                div.verbs #selection-verbs data-propose=[propose.then_some("yes")] data-approve=[approve.then_some("yes")] data-flags=(flags) {}
-                div #about {}
+                div.verbs #selection-verbs data-propose=[yes(rights.propose)] data-approve=[yes(rights.approve)] data-delete=[yes(rights.delete)] data-flags=(flags) {}
+                div #about role="group" tabindex="-1" {}
             }
         }
     }

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::layout::{command, stage};
-use super::{Context, nothing};
+use super::{Context, none};
 use crate::client::{EXPLANATIONS, PACKAGES, collection, object};
 use crate::commands::board::fleet::{lifecycle, name};
 use crate::commands::rpkg::{items, upgrade};
@@ -130,7 +130,7 @@ fn commits(blame: &Value) -> Markup {
         }
     }
     html! {
-        @if counts.is_empty() { (nothing("No field is known to be of a commit of somebody.")) }
+        @if counts.is_empty() { (none("No field is known to be of a commit of somebody.")) }
         @else { table {
             thead { tr { @for head in ["Commit", "Layer", "Who or what", "Fields"] { th scope="col" { (head) } } } }
             tbody { @for ((layer, commit, what), count) in &counts { tr {

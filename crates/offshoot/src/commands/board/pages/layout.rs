@@ -5,8 +5,6 @@ use maud::{DOCTYPE, Markup, html};
 use model::{Lifecycle, Standing};
 
 use super::Context;
-use crate::commands::board::actions;
-use crate::commands::board::fleet::{Fleet, conflicts, lifecycle};
 
 /// The page that takes the token.
 pub(in crate::commands::board) fn enter() -> Markup {
@@ -140,6 +138,14 @@ pub(super) fn command(text: &str) -> Markup {
     html! { div.command { code tabindex="0" { (text) } button.small type="button" data-copy=(text) { "Copy" } } }
 }
 
+/// So many of something, in words.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
 /// Why a button does not work.
 pub(super) const NOT_ALLOWED: &str = "Your roles do not allow this";
 
@@ -152,120 +158,8 @@ pub(super) fn titled(verb: &str) -> String {
     word
 }
 
-/// A button for a verb on revisions as they are shown, with the command that does the same.
-pub(super) fn act(
-    context: &Context<'_>,
-    verb: &str,
-    allowed: bool,
-    members: &[(String, String)],
-) -> Markup {
-    let word = titled(verb);
-    let why = (!allowed).then_some(NOT_ALLOWED);
-    let entries = entries(members);
-    let does = actions::command(&context.board.flags, verb, members);
-    html! {
-        button type="button" class=(format!("act {verb}")) disabled[!allowed] title=[why]
-            data-act=(verb) data-entries=[allowed.then_some(entries)] data-command=(does) {
-            (word) " " span.count { (members.len()) }
-        }
-    }
-}
-
 /// Names and trees, as the script sends them back.
 pub(super) fn entries(members: &[(String, String)]) -> String {
     let one = |(name, tree): &(String, String)| serde_json::json!({ "name": name, "tree": tree });
     serde_json::Value::from(members.iter().map(one).collect::<Vec<_>>()).to_string()
-}
-
-/// Which of the members a verb is for, and what is left out of buttons for several.
-struct Offered {
-    drafts: Vec<(String, String)>,
-    approved: Vec<(String, String)>,
-    rejected: Vec<(String, String)>,
-    /// How many drafts have conflicts to decide first: the server refuses to propose them.
-    blocked: usize,
-    /// How many are of a step that is closed.
-    early: usize,
-    /// How many deletions are of what a rollout still has.
-    kept: usize,
-}
-
-fn offered(fleet: &Fleet, members: &[(String, String)], alone: bool) -> Offered {
-    let kept = fleet.kept_deletions();
-    let mut offered = Offered {
-        drafts: Vec::new(),
-        approved: Vec::new(),
-        rejected: Vec::new(),
-        blocked: 0,
-        early: 0,
-        kept: 0,
-    };
-    for member in members {
-        let Some(revision) = fleet.revision(&member.0) else {
-            continue;
-        };
-        if !alone && fleet.early(revision).is_some() {
-            offered.early += 1;
-            continue;
-        }
-        match lifecycle(revision) {
-            "Draft" if conflicts(revision) > 0 => offered.blocked += 1,
-            "Draft" => offered.drafts.push(member.clone()),
-            "Proposed" | "DeletionProposed" => {
-                offered.rejected.push(member.clone());
-                match !alone && kept.contains(member.0.as_str()) {
-                    true => offered.kept += 1,
-                    false => offered.approved.push(member.clone()),
-                }
-            }
-            _ => {}
-        }
-    }
-    offered
-}
-
-/// Propose, approve and reject, for those of several revisions that each is for. What is of a closed step, and deletions of
-/// what a rollout still has, are decided each by itself.
-pub(super) fn verbs(context: &Context<'_>, members: &[(String, String)]) -> Markup {
-    let offered = context.board.fleet(|fleet| offered(fleet, members, false));
-    html! {
-        (buttons(context, &offered))
-        @if offered.blocked > 0 {
-            p.soft { (offered.blocked) " with conflicts that nobody decided: " a href="./conflicts" { "decide them" } " before you propose" }
-        }
-        @if offered.early > 0 {
-            p.soft { (offered.early) " of closed steps or of another version than is wanted: each is decided on its own page" }
-        }
-        @if offered.kept > 0 {
-            p.soft { (offered.kept) " deletions of what a rollout still has: each is approved on its own page" }
-        }
-    }
-}
-
-/// The same for one revision by itself, whatever it is of.
-pub(super) fn verbs_of_one(context: &Context<'_>, member: &(String, String)) -> Markup {
-    let member = std::slice::from_ref(member);
-    let offered = context.board.fleet(|fleet| offered(fleet, member, true));
-    html! {
-        (buttons(context, &offered))
-        @if offered.blocked > 0 {
-            p.soft { "It has conflicts that nobody decided: " a href="./conflicts" { "decide them" } " before you propose it" }
-        }
-    }
-}
-
-fn buttons(context: &Context<'_>, offered: &Offered) -> Markup {
-    let rights = context.rights;
-    let all = [
-        ("propose", rights.propose, &offered.drafts),
-        ("approve", rights.approve, &offered.approved),
-        ("reject", rights.approve, &offered.rejected),
-    ];
-    html! {
-        div.verbs {
-            @for (verb, allowed, members) in all {
-                @if !members.is_empty() { (act(context, verb, allowed, members)) }
-            }
-        }
-    }
 }

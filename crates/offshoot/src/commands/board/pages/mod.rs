@@ -6,9 +6,11 @@ mod grid;
 mod history;
 mod layout;
 mod plan;
+mod report;
 mod revision;
 mod rollout;
 mod sets;
+mod verbs;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -39,6 +41,11 @@ impl Context<'_> {
     fn asked(&self, key: &str) -> &str {
         self.query.get(key).map_or("", String::as_str)
     }
+
+    /// Whether the fleet was read at least once.
+    fn is_read(&self) -> bool {
+        self.board.fleet(|fleet| fleet.listed)
+    }
 }
 
 /// A page by its path.
@@ -49,6 +56,11 @@ pub(super) async fn page(board: &Board, path: &str, query: &Query) -> Response {
         rights,
         query,
     };
+    if path == "revision" {
+        let (code, main) = revision::main(&context).await;
+        let page = layout::page(&context, path, "Revision", &main);
+        return (code, page).into_response();
+    }
     let (title, main) = match path {
         "" => ("Waiting", waiting::main(&context)),
         "sets" => ("Sets", sets::main(&context)),
@@ -56,7 +68,6 @@ pub(super) async fn page(board: &Board, path: &str, query: &Query) -> Response {
         "changes" => ("Changes", changes::main(&context)),
         "conflicts" => ("Conflicts", conflicts::main(&context)),
         "plan" => ("Plan", plan::main(&context)),
-        "revision" => ("Revision", revision::main(&context).await),
         _ => {
             let main = html! { h1 { "There is no such page" } };
             let page = layout::page(&context, path, "Not found", &main);
@@ -66,7 +77,15 @@ pub(super) async fn page(board: &Board, path: &str, query: &Query) -> Response {
     layout::page(&context, path, title, &main).into_response()
 }
 
-/// What is said where there is nothing.
-fn nothing(text: &str) -> Markup {
+/// What is said where there is nothing; that is not known while the fleet is being read.
+fn nothing(context: &Context<'_>, text: &str) -> Markup {
+    match context.is_read() {
+        true => none(text),
+        false => html! { p.empty aria-busy="true" { "The fleet is still being read." } },
+    }
+}
+
+/// What is said where something that was asked for just now holds nothing.
+fn none(text: &str) -> Markup {
     html! { p.empty { (text) } }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::changes::{fields, inputs, text_diff};
 use super::layout::command;
-use super::{Context, nothing};
+use super::{Context, none};
 use crate::client::{PLANS, SETS, collection, object};
 use crate::commands::board::Board;
 use crate::exit::Failure;
@@ -29,11 +29,13 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
     let chosen = context.asked("set");
     html! {
         div.title { h1 { "Plan" } p { "What another upstream revision would do to every target, before it happens." } }
-        @if !context.rights.plan { (nothing("Your roles do not allow plans.")) }
+        @if !context.rights.plan { (none("Your roles do not allow plans.")) }
         @else {
             form #plan.inline aria-label="What to suppose" {
                 label { "Set" select name="set" {
                     option value="" { "what is there now" }
+                    // An address restores its plan, also before the fleet is read: the server knows the set.
+                    @if !chosen.is_empty() && !sets.iter().any(|(name, _)| name == chosen) { option value=(chosen) selected { (chosen) } }
                     @for (name, (repository, package, revision)) in &sets {
                         option value=(name) selected[name == chosen] { (name) " (" (repository) "/" (package) "@" (if revision.is_empty() { "latest" } else { revision }) ")" }
                     }
@@ -125,7 +127,11 @@ fn shown(document: &Value, does: &str) -> Markup {
     html! {
         (command(does))
         ul.counts aria-label="Verdicts" { @for (word, count) in &verdicts { li { span.verdict { (word) } " " span.number { (count) } } } }
-        @if classes.is_empty() { (nothing("No content would change.")) }
+        @for set in list(document, "sets") {
+            @let told = planning::steps(document, set);
+            @if !told.is_empty() { p { "Set " code { (text(set, "set")) } ", " (told.trim()) } }
+        }
+        @if classes.is_empty() { (none("No content would change.")) }
         @for class in classes.iter().take(SHOWN) {
             @let id = text(class, "id");
             section.card.class aria-label=(format!("Class {}", id.get(..8).unwrap_or(id))) {
@@ -135,7 +141,7 @@ fn shown(document: &Value, does: &str) -> Markup {
                 (inputs(class))
                 details { summary { "Targets" } ul.columns {
                     @for target in list(document, "targets").into_iter().filter(|t| text(t, "class") == id).take(SHOWN) {
-                        li { (text(target, "variant")) " " span.soft { (text(target, "verdict")) } }
+                        li { (text(target, "variant")) " " span.soft { (text(target, "verdict")) @if !text(target, "step").is_empty() { ", step " (text(target, "step")) } } }
                     }
                 } }
             }
@@ -150,5 +156,35 @@ fn shown(document: &Value, does: &str) -> Markup {
                 } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_tells_how_many_change_in_each_step_and_the_step_of_each() {
+        let class = "ab".repeat(32);
+        let target = |name: &str, step: &str| {
+            json!({
+                "variant": format!("default/{name}"), "set": "default/web", "verdict": "upgrade",
+                "class": class, "step": step,
+            })
+        };
+        let document = json!({
+            "sets": [{ "set": "default/web", "steps": ["canary", "half", "rest"] }, { "set": "default/api" }],
+            "classes": [{ "id": class, "count": 2, "first": "default/web-0", "changes": [] }],
+            "targets": [target("web-0", "canary"), target("web-1", "rest")],
+        });
+        let page = shown(&document, "offshoot plan").into_string();
+        for told in [
+            "Set <code>default/web</code>, in steps: canary 1 · half 0 · rest 1",
+            "default/web-0 <span class=\"soft\">upgrade, step canary</span>",
+            "default/web-1 <span class=\"soft\">upgrade, step rest</span>",
+        ] {
+            assert!(page.contains(told), "{told}: {page}");
+        }
+        assert!(!page.contains("default/api"), "{page}");
     }
 }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use http::StatusCode;
 use maud::{Markup, html};
-use model::Files;
+use model::{Files, ObjectName};
 use serde_json::Value;
 
 use super::changes::text_diff;
-use super::layout::{self, command, stage};
-use super::{Context, history, nothing};
+use super::layout::{command, stage};
+use super::{Context, history, none, report, verbs};
 use crate::client::{EXPLANATIONS, PACKAGES, object};
-use crate::commands::board::fleet::{lifecycle, name, tree};
+use crate::commands::board::fleet::{is_deletion, lifecycle, name, tree};
 use crate::commands::pkg::findings;
 use crate::commands::rpkg::contents::{Contents, NOT_COMPARED, contents, differences, may_hide};
 use crate::commands::rpkg::{diff, upgrade};
@@ -29,37 +30,62 @@ const PARTS: [(&str, &str); 5] = [
     ("history", "History"),
 ];
 
-/// The main part of the page.
-pub(super) async fn main(context: &Context<'_>) -> Markup {
+/// The main part of the page, and whether there is such a revision.
+pub(super) async fn main(context: &Context<'_>) -> (StatusCode, Markup) {
     let wanted = context.asked("name");
+    match asked_for(context, wanted).await {
+        Ok(Some(revision)) => (StatusCode::OK, page(context, wanted, &revision).await),
+        Ok(None) => {
+            let told = html! {
+                h1 { (wanted) }
+                p.trouble { "There is no package revision of this name, or it is gone." }
+                p { a href="./changes" { "All changes" } }
+            };
+            (StatusCode::NOT_FOUND, told)
+        }
+        Err(why) => {
+            let told = html! { h1 { (wanted) } p.trouble { (why.message()) } };
+            (StatusCode::OK, told)
+        }
+    }
+}
+
+/// A revision by its name; what is no name is none, whatever a server would make of it in a path.
+async fn asked_for(context: &Context<'_>, wanted: &str) -> Result<Option<Value>, Failure> {
+    if ObjectName::parse(wanted).is_err() {
+        return Ok(None);
+    }
     let client = &context.board.client;
-    let found = client
-        .get(&object(PACKAGES, &client.namespace, wanted))
-        .await;
-    let revision = match found {
-        Ok(revision) => revision,
-        Err(why) => return html! { h1 { (wanted) } p.trouble { (why.message()) } },
-    };
+    let path = object(PACKAGES, &client.namespace, wanted);
+    match client.ask(http::Method::GET, &path, None).await? {
+        (404, _) => Ok(None),
+        (200..300, revision) => Ok(Some(revision)),
+        (code, answer) => Err(crate::client::refused(code, &answer)),
+    }
+}
+
+async fn page(context: &Context<'_>, wanted: &str, revision: &Value) -> Markup {
     let part = context.asked("part");
     let shown = match part {
         "files" => files(context, wanted).await,
-        "why" => Ok(explained(context, &revision)),
+        "why" => Ok(explained(context, revision)),
         "blame" => blamed(context, wanted).await,
-        "history" => history::main(context, &revision).await,
-        _ => changes(context, &revision).await,
+        "history" => history::main(context, revision).await,
+        _ if is_deletion(revision) => deleted(context, revision).await,
+        _ => changes(context, revision).await,
     };
-    let member = (wanted.to_owned(), tree(&revision).to_owned());
-    let early = context.board.fleet(|fleet| fleet.early(&revision));
+    let member = (wanted.to_owned(), tree(revision).to_owned());
+    let early = context.board.fleet(|fleet| fleet.early(revision));
     html! {
-        div.title data-tree=(tree(&revision)) {
+        div.title data-tree=(tree(revision)) {
             h1 { (wanted) }
-            (stage(lifecycle(&revision)))
-            (layout::verbs_of_one(context, &member))
+            (stage(lifecycle(revision)))
+            (verbs::of_one(context, &member))
         }
         @if let Some(why) = early {
             p.trouble { "Not to be approved now: " (why) }
         }
-        (facts(context, &revision))
+        (facts(context, revision))
         nav.tabs aria-label="Parts" {
             @for (value, word) in PARTS {
                 a href=(format!("./revision?name={wanted}&part={value}")) aria-current=[(value == part).then_some("true")] { (word) }
@@ -120,8 +146,6 @@ async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Fail
         [base_tree.as_deref(), Some(tree(revision))],
     );
     let (before, after) = (before.files, after.files);
-    let mut found = differences(&before, &after);
-    found.retain(|d| !diff::is_bookkeeping(d));
     let against = if against == "upstream" {
         "upstream"
     } else {
@@ -139,17 +163,40 @@ async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Fail
             span.soft { @match &base { Some(base) => (base), None => "there is none: everything is new" } }
         }
         (command(&does))
+        (difference(&before, &after, unseen))
+    })
+}
+
+/// What goes where a deletion is approved: all that the revision holds, and not what it changed once.
+async fn deleted(context: &Context<'_>, revision: &Value) -> Result<Markup, Failure> {
+    let own = name(revision);
+    let before = contents(&context.board.client, own).await?;
+    let after = Contents::none();
+    let unseen = may_hide([&before, &after], [Some(tree(revision)), None]);
+    let does = format!("offshoot rpkg pull {own} {own}{}", context.board.flags);
+    Ok(html! {
+        p { "Its deletion is proposed. Approving that deletes the revision: what stands below goes." }
+        (command(&does))
+        (difference(&before.files, &after.files, unseen))
+    })
+}
+
+/// Fields and text that differ, and whether there may be more.
+fn difference(before: &Files, after: &Files, unseen: bool) -> Markup {
+    let mut found = differences(before, after);
+    found.retain(|d| !diff::is_bookkeeping(d));
+    html! {
         @if unseen { p.trouble { "There may be more: " (NOT_COMPARED) "." } }
         section.card aria-label="Fields" { h2 { "Fields" }
-            @if found.is_empty() && unseen { (nothing("No field that is shown differs.")) }
-            @else if found.is_empty() { (nothing("No field differs.")) }
+            @if found.is_empty() && unseen { (none("No field that is shown differs.")) }
+            @else if found.is_empty() { (none("No field differs.")) }
             @else { pre.fields tabindex="0" aria-label="Fields that differ" { @for line in findings::differences(&found).lines() {
                 @let class = match line.trim_start().as_bytes() { [b'+', ..] => "plus", [b'-', ..] => "minus", [b'~', ..] => "tilde", _ => "place" };
                 span class=(class) { (line) "\n" }
             } } }
         }
-        section.card aria-label="Text" { h2 { "Text" } (text_diff(&unified(&before, &after))) }
-    })
+        section.card aria-label="Text" { h2 { "Text" } (text_diff(&unified(before, after))) }
+    }
 }
 
 /// All files as one diff; a file that may hold a Secret is not shown.
@@ -198,7 +245,7 @@ fn explained(context: &Context<'_>, revision: &Value) -> Markup {
     let text =
         |object: &Value, key: &str| api::str_at(object, &[key]).unwrap_or_default().to_owned();
     let conditions = list("/status/conditions");
-    let report = revision.pointer("/status/renderStatus");
+    let rendered = revision.pointer("/status/renderStatus");
     html! {
         (command(&does))
         section.card aria-label="Why" { h2 { "Why" } pre.told tabindex="0" aria-label="Why" { (why::revision(revision)) } }
@@ -209,9 +256,9 @@ fn explained(context: &Context<'_>, revision: &Value) -> Markup {
             } }
         }
         section.card aria-label="Render report" { h2 { "Render report" }
-            @match report {
-                Some(report) => pre.told tabindex="0" aria-label="Render report" { (format!("{report:#}")) },
-                None => (nothing("Nothing was reported of its last render.")),
+            @match rendered {
+                Some(rendered) => (report::main(rendered)),
+                None => (none("Nothing was reported of its last render.")),
             }
         }
     }
@@ -235,7 +282,7 @@ async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
             .push(field);
     }
     Ok(html! {
-        @if by.is_empty() { (nothing("Nothing is known of who wrote what.")) }
+        @if by.is_empty() { (none("Nothing is known of who wrote what.")) }
         @for (file, fields) in &by {
             @let text = files.iter().find(|(p, _)| p.as_str() == *file).and_then(|(_, f)| f.as_text()).unwrap_or_default();
             details.card open[by.len() <= 6] id=(format!("blame-{file}")) { summary { (file) }

@@ -62,7 +62,7 @@ fn steps(set: &str, rollout: &RolloutStatus) -> Markup {
                         td { @if step.opened.is_some() { (step.published) " of " (step.members) } }
                         td { @if step.failed > 0 { (step.failed) } }
                         td { (step.besides()) }
-                        td.soft { @if let Some(opened) = step.opened { (time(opened)) } }
+                        td.soft { @if let Some(opened) = step.opened { (since(word(rollout, at, step), opened)) } }
                     }
                 }
             }
@@ -79,6 +79,14 @@ fn badge(word: &str) -> Markup {
         _ => "unknown",
     };
     html! { span class=(format!("badge s-{class}")) { (word) } }
+}
+
+/// Since when a step is open; one that is closed again only was.
+fn since(word: &str, opened: i64) -> Markup {
+    match word {
+        "closed" => html! { "was open" },
+        _ => time(opened),
+    }
 }
 
 /// A time, to the minute.
@@ -185,6 +193,20 @@ mod tests {
             assert!(page.contains(shown), "{shown}: {page}");
         }
         assert!(!page.contains("rollout resume"), "{page}");
+    }
+
+    /// What is wanted changed, and a step that had been open waits for its turn again.
+    #[test]
+    fn a_step_that_is_closed_again_does_not_read_as_open() {
+        let mut rollout = halted();
+        let last = rollout.steps.last_mut().unwrap();
+        (last.opened, last.members) = (Some(1), 4);
+        let page = page(Some(&rollout), true);
+        let closed =
+            "step=rest\">rest</a></th><td><span class=\"badge s-unknown\">closed</span></td>";
+        let (_, row) = page.split_once(closed).expect(&page);
+        let (row, _) = row.split_once("</tr>").unwrap();
+        assert!(row.contains("was open") && !row.contains("1970"), "{row}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
     let flags = &context.board.flags;
     html! {
         div.title { h1 { "Sets" } }
-        @if rows.is_empty() { (nothing("There is no set in this namespace.")) }
+        @if rows.is_empty() { (nothing(context, "There is no set in this namespace.")) }
         div.cards {
             @for row in &rows { (card(context, row, flags)) }
         }
@@ -120,7 +120,7 @@ fn card(context: &Context<'_>, row: &Row, flags: &str) -> Markup {
                     flags,
                 }))
             }
-            @if !row.said.is_empty() { details { summary { "Conditions" } ul { @for line in &row.said { li { (line) } } } } }
+            @if !row.said.is_empty() { details id=(format!("conditions-{}", row.name)) { summary { "Conditions" } ul { @for line in &row.said { li { (line) } } } } }
         }
     }
 }

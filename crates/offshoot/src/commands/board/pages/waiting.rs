@@ -5,22 +5,43 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use model::Standing;
 
-use super::layout::{self, badge};
-use super::{Context, nothing};
+use super::layout::{self, badge, command};
+use super::{Context, nothing, verbs};
 use crate::commands::board::fleet::{lifecycle, name, tree};
+use crate::shell::quoted;
 
 /// How many lines a section shows.
 const SHOWN: usize = 12;
 
-/// A line: variant, revision, what is said of it.
-type Line = (String, String, String, String);
+/// A line of a table.
+struct Line {
+    variant: String,
+    revision: String,
+    /// Upstream versions.
+    versions: String,
+    /// What is said of it.
+    said: String,
+    /// The command that tells all of it, where it cannot go on by itself or no revision leads any further.
+    why: Option<String>,
+}
+
+/// The last column.
+const SAID: &str = "What is said";
+/// The columns of a table, each with what a line has there.
+const COLUMNS: [(&str, fn(&Line) -> &str); 4] = [
+    ("Revision", |line| &line.revision),
+    ("Variant", |line| &line.variant),
+    ("Upstream", |line| &line.versions),
+    (SAID, |line| &line.said),
+];
 
 /// The main part of the page.
 pub(super) fn main(context: &Context<'_>) -> Markup {
     let Waiting { by, early, kept } = lines(context);
     let rights = context.rights;
     let mine = |standing: Standing| match standing {
-        Standing::Proposed | Standing::DeletionProposed => rights.approve,
+        Standing::Proposed => rights.approve,
+        Standing::DeletionProposed => rights.delete,
         Standing::Draft => rights.propose,
         Standing::Conflicts => rights.resolve,
         _ => true,
@@ -39,7 +60,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
         .partition(|s| mine(*s));
     html! {
         div.title { h1 { "Waiting for you" } (tally(context)) }
-        @if yours.is_empty() { (nothing("Nothing waits for you. What is published is what is wanted, or others are to decide.")) }
+        @if yours.is_empty() { (nothing(context, "Nothing waits for you. What is published is what is wanted, or others are to decide.")) }
         @for standing in yours { (section(context, standing, &by)) }
         @if !others.is_empty() {
             h2.rule { "For others to decide" }
@@ -89,8 +110,14 @@ fn lines(context: &Context<'_>) -> Waiting {
                 (Standing::DeletionProposed, _) if fleet.is_kept(target) => &mut kept,
                 (standing, _) => by.entry(standing).or_default(),
             };
-            let (revision, versions) = (target.revision.clone(), target.versions.clone());
-            lines.push((variant.clone(), revision, versions, said));
+            let is_stuck = target.standing == Standing::Failed || target.revision.is_empty();
+            lines.push(Line {
+                variant: variant.clone(),
+                revision: target.revision.clone(),
+                versions: target.versions.clone(),
+                said,
+                why: is_stuck.then(|| why_command(variant, &context.board.flags)),
+            });
         }
         // What no variant looks after waits as well.
         let known: std::collections::BTreeSet<&str> = fleet
@@ -104,12 +131,13 @@ fn lines(context: &Context<'_>) -> Waiting {
                 "DeletionProposed" => Standing::DeletionProposed,
                 _ => Standing::Draft,
             };
-            let line = (
-                String::new(),
-                name(revision).to_owned(),
-                String::new(),
-                String::new(),
-            );
+            let line = Line {
+                variant: String::new(),
+                revision: name(revision).to_owned(),
+                versions: String::new(),
+                said: String::new(),
+                why: None,
+            };
             match deletions.contains(name(revision)) {
                 true => kept.push(line),
                 false => by.entry(standing).or_default().push(line),
@@ -128,7 +156,7 @@ fn section(
     let members = context.board.fleet(|fleet| {
         let seen = lines
             .iter()
-            .filter_map(|(_, revision, ..)| fleet.revision(revision));
+            .filter_map(|line| fleet.revision(&line.revision));
         seen.map(|r| (name(r).to_owned(), tree(r).to_owned()))
             .collect::<Vec<_>>()
     });
@@ -144,29 +172,48 @@ fn section(
                 @if standing == Standing::Conflicts { a href="./conflicts" { "Decide" } }
                 @if acts { a href=(format!("./changes?stage={}", stage(standing))) { "Look at the changes" } }
                 a href=(format!("./targets?state={key}")) { "In the grid" }
-                @if acts { (layout::verbs(context, &members)) }
+                @if acts { (verbs::of_several(context, &members)) }
             }
             (table(lines))
         }
     }
 }
 
-/// The first lines, and how many more there are.
+/// The first lines, and how many more there are. A column in which no line has anything is left out.
 fn table(lines: &[Line]) -> Markup {
+    let has = |line: &Line, title: &str, text: &str| {
+        !text.is_empty() || (title == SAID && line.why.is_some())
+    };
+    let filled = COLUMNS.map(|(title, of)| lines.iter().any(|line| has(line, title, of(line))));
+    let columns = || COLUMNS.iter().zip(filled).filter(|(_, filled)| *filled);
     html! {
         table {
-            thead { tr { th scope="col" { "Revision" } th scope="col" { "Variant" } th scope="col" { "Upstream" } th scope="col" { "What is said" } } }
+            thead { tr { @for ((title, _), _) in columns() { th scope="col" { (title) } } } }
             tbody {
-                @for (variant, revision, versions, message) in lines.iter().take(SHOWN) {
-                    tr {
-                        td { @if revision.is_empty() { "–" } @else { a href=(format!("./revision?name={revision}")) { (revision) } } }
-                        td { (variant) } td { (versions) } td.message { span.clamp title=(message) { (message) } }
-                    }
+                @for line in lines.iter().take(SHOWN) {
+                    tr { @for ((title, of), _) in columns() { (cell(line, title, of(line))) } }
                 }
             }
         }
         @if lines.len() > SHOWN { p.more { "and " (lines.len() - SHOWN) " more" } }
     }
+}
+
+fn cell(line: &Line, title: &str, text: &str) -> Markup {
+    html! {
+        @match (title, &line.why) {
+            ("Revision", _) if text.is_empty() => td { "–" },
+            ("Revision", _) => td { a href=(format!("./revision?name={text}")) { (text) } },
+            (SAID, Some(why)) => td.message { p.whole { (text) } (command(why)) },
+            (SAID, None) => td.message { span.clamp title=(text) { (text) } },
+            _ => td { (text) },
+        }
+    }
+}
+
+/// The command that tells all that is known of a variant.
+fn why_command(variant: &str, flags: &str) -> String {
+    format!("offshoot why {}{flags}", quoted(&format!("pvar/{variant}")))
 }
 
 fn stage(standing: Standing) -> &'static str {

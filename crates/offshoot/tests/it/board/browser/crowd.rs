@@ -15,12 +15,12 @@ pub(super) const DRAFT: &str = "edge.web.v2";
 const PROPOSAL: &str = "edge.shop.v2";
 
 /// All pages, each with what it shows once it is there.
-pub(super) const VIEWS: [(&str, &str); 13] = [
+pub(super) const VIEWS: [(&str, &str); 14] = [
     ("", "Waiting for you"),
     ("sets", "Rollout: "),
     ("targets", "3 of 3 targets"),
     ("targets?sort=label:region", "3 of 3 targets"),
-    ("changes", "in 2 classes"),
+    ("changes", "in 3 classes"),
     ("conflicts", "Taking it would make"),
     ("plan", "Plan"),
     ("revision?name=edge.web.v2", "Fields"),
@@ -31,6 +31,7 @@ pub(super) const VIEWS: [(&str, &str); 13] = [
         "revision?name=edge.web.v2&part=history",
         "Revisions of this package",
     ),
+    ("revision?name=edge.old.v1", "what stands below goes"),
     ("revision?name=none", "none"),
 ];
 
@@ -88,7 +89,8 @@ fn plan() -> Value {
     let id = "ab".repeat(32);
     let value = json!({ "parts": [{ "literal": MARK }] });
     let document = json!({
-        "format": 1, "sets": [],
+        "format": 1,
+        "sets": [{ "set": "default/web", "steps": ["canary", MARK] }],
         "classes": [{
             "id": id, "count": 2, "first": "default/web-edge",
             "contents": { "deployment.yaml": MARK },
@@ -98,7 +100,9 @@ fn plan() -> Value {
             }],
             "inputs": [{ "input": "context.region", "values": [{ "value": MARK, "count": 1 }, { "value": "us", "count": 1 }] }],
         }],
-        "targets": [{ "variant": format!("default/{MARK}"), "verdict": "upgrade", "class": id }],
+        "targets": [{
+            "variant": format!("default/{MARK}"), "set": "default/web", "verdict": "upgrade", "class": id, "step": MARK,
+        }],
         "leaving": [{ "variant": format!("default/{MARK}"), "why": MARK, "revisions": [] }],
         "failed": [{ "variant": "default/web", "reason": "RenderFailed", "message": MARK }],
         "unknown": [{ "what": MARK, "why": MARK }],
@@ -131,7 +135,7 @@ fn sets(fake: &Fake) {
 }
 
 /// The fleet, for a user who may do everything, or nothing but look.
-pub(super) async fn crowd(allowed: bool) -> Fake {
+pub(in crate::board) async fn crowd(allowed: bool) -> Fake {
     let fake = Fake::start(&format!("ann {MARK}"), allowed).await;
     for name in ["edge", MARK] {
         let labels = json!({ "region": MARK, "tier": "edge" });
@@ -173,6 +177,7 @@ pub(super) async fn crowd(allowed: bool) -> Fake {
         revision(DRAFT, "web", "Draft", 2),
         revision("edge.shop.v1", "shop", "Published", 3),
         revision(PROPOSAL, "shop", "Proposed", 4),
+        revision("edge.old.v1", "old", "DeletionProposed", 6),
         // It cannot be compared: a name that is none stands in it.
         revision(MARK, MARK, "Draft", 5),
     ] {

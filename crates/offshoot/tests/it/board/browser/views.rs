@@ -25,20 +25,22 @@ fn view(browser: &mut Browser, base: &str, (page, shows): (&str, &str)) {
     ));
 }
 
-/// The plan of a set, once it is shown.
+/// The plan of a set, once it is shown: its address restores it.
 fn planned(browser: &mut Browser, base: &str) {
     view(
         browser,
         base,
         ("plan?set=web&revision=v2", "wants revision"),
     );
-    browser.click("#plan button");
     browser.until("document.querySelector('#planned .card') !== null");
+    let steps = browser.run("document.getElementById('planned').innerText");
+    let steps = steps.as_str().unwrap();
+    assert!(steps.contains("in steps: canary 0 · "), "{steps}");
 }
 
 /// The class of the proposal.
 fn class(browser: &mut Browser, base: &str) {
-    view(browser, base, ("changes", "in 2 classes"));
+    view(browser, base, ("changes", "in 3 classes"));
     browser.run("document.querySelectorAll('.class').forEach((c) => { if (c.querySelector('[data-act=approve]')) c.querySelector('h2 a').click(); })");
     browser.until(
         "document.body?.dataset.ready === 'yes' && document.querySelector('.diff') !== null",
@@ -50,6 +52,14 @@ fn refused(browser: &mut Browser) {
     browser.click("[data-act=approve]");
     browser.click("#dialog .primary");
     browser.until("document.querySelector('#dialog li') !== null");
+}
+
+/// What pages complained of, but that a revision that is asked for is not there.
+fn complaints(browser: &Browser) -> Vec<String> {
+    let all = browser.complaints.iter();
+    all.filter(|c| !c.contains("name=none") || !c.contains("404"))
+        .cloned()
+        .collect()
 }
 
 fn name(page: &str) -> String {
@@ -103,7 +113,7 @@ async fn what_others_wrote_is_text_in_every_view_of_a_browser() {
         "{told}"
     );
     assert!(told.contains(MARK), "{told}");
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(complaints(browser), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,7 +156,7 @@ async fn every_view_can_be_read_otherwise_and_fits_320_pixels_in_a_browser() {
     browser.run("grid.only([...grid.cells.keys()]); grid.go('web-shop'); grid.told()");
     browser.until("document.querySelector('#selection-verbs .approve') !== null");
     check(browser, "crowd-chosen");
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(complaints(browser), Vec::<String>::new());
 }
 
 /// Holds a page to the width of its window: nobody scrolls sideways to read a line.
@@ -189,5 +199,5 @@ async fn who_may_only_look_finds_no_button_that_works_in_a_browser() {
     browser.run("document.querySelectorAll('main button').forEach((b) => { if (!b.dataset.copy) b.click(); })");
     assert_eq!(browser.run("document.getElementById('dialog').open"), false);
     browser.look("viewer-chosen");
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(complaints(browser), Vec::<String>::new());
 }
