@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Class, CommitId, Namespace, ObjectKey, PackageName, Repository, RepositoryName};
-use store::{Intent, IntentId, RefName, RemoteSpec};
+use store::{Intent, IntentId, RefName, RemoteSpec, Repo};
 
 use crate::git::{Layout, committer};
 use crate::index::Wake;
@@ -301,6 +301,25 @@ impl Engine {
                 .ok_or(Error::Store { attempt, source });
         }
         let layout = Layout::of(repository)?;
+        let repo = self.ask_for(repository).await?;
+        self.learn(|world| {
+            world.repositories.resolve(address, repo.url());
+            Wake::default()
+        });
+        let open = self.keep(Open {
+            repository: repository.clone(),
+            layout,
+            repo,
+            seen: Mutex::default(),
+            numbers: Mutex::default(),
+        });
+        // After it is kept: where the journal cannot be followed now, each look tries again, and reads go on meanwhile.
+        self.recover(&open).await?;
+        Ok(open)
+    }
+
+    /// Opens the repository at a registration's address, or makes what it says may be made.
+    async fn ask_for(&self, repository: &Repository) -> Result<Arc<dyn Repo>> {
         let git = &repository.git;
         let was_there = self.was_there(repository);
         let spec = RemoteSpec {
@@ -318,31 +337,16 @@ impl Engine {
             ),
             ..RemoteSpec::new(&git.repo)
         };
-        let repo = self.remote(address, self.inner.store.open(spec)).await;
-        let gone = |source| match source {
-            store::Error::NoRepository { url } if git.create && was_there => {
-                store::Error::Gone { url }
-            }
-            other => other,
-        };
-        let repo = repo.map_err(|source| Error::Store {
+        let opened = self.remote(&git.repo, self.inner.store.open(spec)).await;
+        opened.map_err(|source| Error::Store {
             attempt: "open the repository",
-            source: gone(source),
-        })?;
-        self.learn(|world| {
-            world.repositories.resolve(&git.repo, repo.url());
-            Wake::default()
-        });
-        let open = self.keep(Open {
-            repository: repository.clone(),
-            layout,
-            repo,
-            seen: Mutex::default(),
-            numbers: Mutex::default(),
-        });
-        // After it is kept: where the journal cannot be followed now, each look tries again, and reads go on meanwhile.
-        self.recover(&open).await?;
-        Ok(open)
+            source: match source {
+                store::Error::NoRepository { url } if git.create && was_there => {
+                    store::Error::Gone { url }
+                }
+                other => other,
+            },
+        })
     }
 
     /// Whether a look at a registered repository has found its branch before: then `git.create` makes no other one in its place,

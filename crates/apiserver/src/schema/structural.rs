@@ -54,7 +54,7 @@ fn has_unsupported(schema: &Value) -> bool {
     let lists = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(list);
     let below = schema.get("properties").and_then(Value::as_object);
     let one = ["items", "additionalProperties", "not"].map(|word| schema.get(word));
-    UNSUPPORTED.iter().any(|word| has(word))
+    UNSUPPORTED.iter().any(has)
         || below.is_some_and(|all| all.values().any(has_unsupported))
         || lists.flatten().any(has_unsupported)
         || one.into_iter().flatten().any(has_unsupported)

@@ -40,8 +40,8 @@ fn supposing(world: &World, change: impl Fn(&mut VariantSet)) -> Suppositions {
         sets: vec![Stored {
             meta: std::sync::Arc::new(wanted.meta.clone()),
             parsed: Ok(wanted),
-            key: known.key.clone(),
-            status: known.status.clone(),
+            key: known.key,
+            status: known.status,
         }],
         ..Suppositions::default()
     }

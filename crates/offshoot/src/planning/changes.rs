@@ -140,29 +140,36 @@ fn hidden(before: &Files, after: &Files) -> Map<String, Value> {
         .collect()
 }
 
+/// One change of a file, as a plan tells it.
+fn entry_of(
+    change: &FileChange,
+    kind: &str,
+    (resource, path): (&Template, &Template),
+    (before, after): (Value, Value),
+) -> Value {
+    let mut entry = json!({
+        "kind": kind, "file": change.file.to_string(), "resource": resource.to_string(),
+        "path": path.to_string(),
+        "before": before, "after": after,
+    });
+    // In braces, a literal reads as an input does.
+    let told = [
+        ("fileParts", &change.file),
+        ("resourceParts", resource),
+        ("pathParts", path),
+    ];
+    let braced = |p: &Part| matches!(p, Part::Literal(text) if text.contains('{'));
+    for (key, template) in told {
+        if template.0.iter().any(braced) {
+            entry[key] = parts(template).into();
+        }
+    }
+    entry
+}
+
 fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
     let entry = |kind: &str, resource: &Template, path: &Template, before: Value, after: Value| {
-        let mut entry = json!({
-            "kind": kind, "file": change.file.to_string(), "resource": resource.to_string(),
-            "path": path.to_string(),
-            "before": before, "after": after,
-        });
-        // In braces, a literal reads as an input does.
-        let told = [
-            ("fileParts", &change.file),
-            ("resourceParts", resource),
-            ("pathParts", path),
-        ];
-        for (key, template) in told {
-            if template
-                .0
-                .iter()
-                .any(|p| matches!(p, Part::Literal(text) if text.contains('{')))
-            {
-                entry[key] = parts(template).into();
-            }
-        }
-        entry
+        entry_of(change, kind, (resource, path), (before, after))
     };
     let none = Template::default();
     let absent = || json!({"absent": true});

@@ -32,7 +32,7 @@ use plan::revision::Verb;
 use serde_json::Value;
 
 use crate::cli::fleet::RevisionDiffArgs;
-use crate::cli::remote::{Connect, Rpkg, RpkgArgs};
+use crate::cli::remote::{Connect, DelArgs, Rpkg, RpkgArgs};
 use crate::client::Client;
 use crate::exit::Failure;
 
@@ -90,19 +90,7 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
         Rpkg::Approve(which) => which::each(client, which, Verb::Approve).await,
         Rpkg::Reject(which) => which::each(client, which, Verb::Reject).await,
         Rpkg::ProposeDelete(which) => which::each(client, which, Verb::ProposeDeletion).await,
-        Rpkg::Del(del) => match &del.package {
-            Some(package) => {
-                let labels = del.which.selector.as_deref().unwrap_or_default();
-                let fields = del.which.field_selector.as_deref().unwrap_or_default();
-                let going = remove::Going {
-                    name: package,
-                    repository: del.repository.as_deref(),
-                    selection: Some((labels, fields)).filter(|s| *s != ("", "")),
-                };
-                remove::package(client, going, del.which.dry_run).await
-            }
-            None => which::each(client, &del.which, Verb::Delete).await,
-        },
+        Rpkg::Del(del) => delete(client, del).await,
         Rpkg::Upgrade {
             names,
             discover: Some(way),
@@ -131,6 +119,21 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
             upgrade::run(client, name, workspace, *revision, strategy).await
         }
     }
+}
+
+/// Deletes revisions, or a package for good.
+async fn delete(client: &Client, del: &DelArgs) -> Result<String, Failure> {
+    let Some(package) = &del.package else {
+        return which::each(client, &del.which, Verb::Delete).await;
+    };
+    let labels = del.which.selector.as_deref().unwrap_or_default();
+    let fields = del.which.field_selector.as_deref().unwrap_or_default();
+    let going = remove::Going {
+        name: package,
+        repository: del.repository.as_deref(),
+        selection: Some((labels, fields)).filter(|s| *s != ("", "")),
+    };
+    remove::package(client, going, del.which.dry_run).await
 }
 
 pub(super) fn items(list: &Value) -> &[Value] {

@@ -27,8 +27,10 @@ struct Line {
 
 /// The last column.
 const SAID: &str = "What is said";
-/// The columns of a table, each with what a line has there.
-const COLUMNS: [(&str, fn(&Line) -> &str); 4] = [
+/// A column of a table, and what a line has there.
+type Column = (&'static str, fn(&Line) -> &str);
+/// The columns of a table.
+const COLUMNS: [Column; 4] = [
     ("Revision", |line| &line.revision),
     ("Variant", |line| &line.variant),
     ("Upstream", |line| &line.versions),
