@@ -349,11 +349,13 @@ impl Engine {
         })
     }
 
-    /// Whether a look at a registered repository has found its branch before: then `git.create` makes no other one in its place,
-    /// which would stand for everything that is in the missing one.
+    /// Whether a look at a registered repository has found its branch before, by whichever registration of its place: then
+    /// `git.create` makes no other one there, which would stand for everything that is in the missing one.
     fn was_there(&self, repository: &Repository) -> bool {
-        let stored = self.world(|w| w.repository(&repository.key.namespace, &repository.name));
-        stored.is_some_and(|stored| !stored.status.git_commit.is_empty())
+        self.world(|w| {
+            let mut all = w.repositories.at(&repository.git.repo);
+            all.any(|stored| !stored.status.git_commit.is_empty())
+        })
     }
 
     /// Whether what the mirror holds is this registration's to see: other registrations of the address fetched into it

@@ -181,7 +181,13 @@ impl GitStore {
             .as_ref()
             .filter(|(repository, _)| repository.alive().is_ok())
         {
-            return Ok((Arc::clone(repository), *ready));
+            // It was moved away, and another one may be made there: whoever still holds this one opens it again.
+            let replaces =
+                matches!(kind, Kind::Local(path) if spec.create_repository && !path.exists());
+            if !replaces {
+                return Ok((Arc::clone(repository), *ready));
+            }
+            repository.stop();
         }
         let repository = Arc::new(self.fresh(url, kind, spec)?);
         *known = Some((Arc::clone(&repository), false));

@@ -8,6 +8,9 @@ use yaml::{Limits, Reader, Stream};
 
 use crate::exit::Failure;
 
+/// How long a file with manifests is at most, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
 /// All objects in these files, in their order; lists are taken apart.
 ///
 /// # Errors
@@ -16,19 +19,33 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
     let mut objects = Vec::new();
     for file in files {
         if file == Path::new("-") {
-            let mut text = String::new();
-            let read = std::io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|e| Failure::of("read standard input", &e))?;
+            let text = bounded(std::io::stdin().lock(), "standard input")?;
             take("standard input", &text, &mut objects)?;
             continue;
         }
         for file in below(file)? {
-            let text = std::fs::read_to_string(&file);
-            let text = text.map_err(|e| Failure::of(&format!("read {}", file.display()), &e))?;
-            take(&file.display().to_string(), &text, &mut objects)?;
+            let name = file.display().to_string();
+            let opened = std::fs::File::open(&file);
+            let opened = opened.map_err(|e| Failure::of(&format!("read {name}"), &e))?;
+            take(&name, &bounded(opened, &name)?, &mut objects)?;
         }
     }
     Ok(objects)
+}
+
+/// A text of a bounded length: what is named may be a device that never ends.
+fn bounded(input: impl std::io::Read, name: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = input.take(MAX_BYTES + 1).read_to_string(&mut text);
+    let read = read.map_err(|e| Failure::of(&format!("read {name}"), &e))?;
+    match u64::try_from(read).unwrap_or(u64::MAX) > MAX_BYTES {
+        true => Err(Failure::usage(format!(
+            "-f {name}: it is larger than {} MiB",
+            MAX_BYTES >> 20
+        ))
+        .hint("name files with manifests, each smaller than that")),
+        false => Ok(text),
+    }
 }
 
 /// All objects that somebody names with `-f`: each file or directory must have some, or the plan is of less than was meant.

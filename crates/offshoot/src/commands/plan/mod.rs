@@ -98,13 +98,15 @@ async fn without_server(
     said
 }
 
-/// Comes back once somebody ends this process: with Ctrl-C, or as a job that is stopped.
+/// Comes back once somebody ends this process: with Ctrl-C, as a job that is stopped, or by closing its terminal.
 fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
     let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
     Ok(async move {
         tokio::select! {
+            _ = hangup.recv() => {}
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{REPOSITORIES, REVISIONS, VARIANTS, register, until, until_there, variant};
-use crate::process::{Process, bare, git, push};
+use crate::process::{Process, bare, git, push, repository, wait_for};
 
 async fn fleet(root: &Path) -> Process {
     let server = Process::start(root, &[]).await;
@@ -52,9 +52,17 @@ async fn nothing_is_made_where_a_repository_was() {
     let (deploy, away) = (bare(root, "deploy"), root.join("elsewhere"));
     let refs = git(&deploy, &["for-each-ref"]);
     assert!(refs.contains("drafts/web/"), "{refs}");
-    server.kill();
     std::fs::rename(&deploy, &away).unwrap();
+    // Another registration of the place asks for one, too.
+    let mut other = repository(root, "deploy", true);
+    other["metadata"]["name"] = "other".into();
+    other["spec"]["git"]["directory"] = "sub".into();
+    server.create(REPOSITORIES, &other).await;
+    server.kill();
     let mut server = Process::start(root, &[]).await;
+    let others = format!("{REPOSITORIES}/other");
+    let said = until(&server, &others, "Ready", |c| c.0 == "False").await;
+    assert!(said.2.contains("is gone: none is made"), "{said:?}");
     let path = format!("{REPOSITORIES}/deploy");
     let said = until(&server, &path, "Ready", |c| c.0 == "False").await;
     assert!(said.2.contains("is gone: none is made"), "{said:?}");
@@ -63,4 +71,32 @@ async fn nothing_is_made_where_a_repository_was() {
     until(&server, &path, "Ready", |c| c.0 == "True").await;
     assert_eq!(git(&deploy, &["for-each-ref"]), refs);
     server.kill();
+}
+
+/// The way out that is told: the registration goes, and a new one makes what it asks for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_registration_makes_a_repository_where_one_was() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let (deploy, away) = (bare(root, "deploy"), root.join("elsewhere"));
+    std::fs::rename(&deploy, &away).unwrap();
+    let path = format!("{REPOSITORIES}/deploy");
+    until(&server, &path, "Ready", |c| c.0 == "False").await;
+    server.client.delete(&path).await.unwrap();
+    wait_for("the registration is gone", async || {
+        server.get(&path).await.is_null()
+    })
+    .await;
+    server
+        .create(REPOSITORIES, &repository(root, "deploy", true))
+        .await;
+    until(&server, &path, "Ready", |c| c.0 == "True").await;
+    assert!(deploy.exists());
+    until(&server, &format!("{VARIANTS}/web"), "Ready", |c| {
+        c.0 == "True"
+    })
+    .await;
+    let refs = git(&deploy, &["for-each-ref"]);
+    assert!(refs.contains("drafts/web/"), "{refs}");
 }
