@@ -22,6 +22,7 @@ mod refresh;
 mod remove;
 mod repeated;
 mod resource_list;
+mod steps;
 mod update;
 pub(super) mod upgrade;
 mod which;

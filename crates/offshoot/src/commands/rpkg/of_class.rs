@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::alike::Stated;
 use super::classify::{Classified, Unclassified, classify};
 use super::entry::{self, Entry};
-use super::{items, lifecycle, text, upgrade};
+use super::{items, lifecycle, steps, text, upgrade};
 use crate::cli::remote::Which;
 use crate::client::{Client, PACKAGES, REPOSITORIES, collection};
 use crate::commands::waiting::waited;
@@ -49,7 +49,16 @@ pub(super) async fn entries(
         ))
         .hint("offshoot plan -o json tells them; offshoot plan --out FILE and --plan FILE take the first eight"));
     }
-    let found = waited("comparing", found(client, which)).await?;
+    let mut found = waited("comparing", found(client, which)).await?;
+    if matches!(verb, Verb::Propose | Verb::Approve) {
+        let closed = steps::closed(client).await;
+        let (left, open) = found
+            .into_iter()
+            .partition(|(open, _)| closed.contains(&open.name));
+        let left: Vec<Found> = left;
+        steps::tell(left.iter().map(|(one, _)| one.name.as_str()));
+        found = open;
+    }
     if found.is_empty() {
         say(&format!(
             "No open package revision of namespace {} is of that class now.",

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::bulk::{self, Asked};
 use super::entry::{self, Entry};
-use super::{lifecycle, of_class, text};
+use super::{lifecycle, of_class, steps, text};
 use crate::cli::remote::Which;
 use crate::client::Client;
 use crate::exit::Failure;
@@ -19,7 +19,10 @@ use crate::planning;
 /// # Errors
 /// Nothing was named, or something was refused.
 pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<String, Failure> {
-    let entries = entries(client, which, verb).await?;
+    let mut entries = entries(client, which, verb).await?;
+    if which.names.is_empty() && matches!(verb, Verb::Propose | Verb::Approve) {
+        entries = steps::leave_closed(client, entries).await;
+    }
     match entries.as_slice() {
         [] => Ok(String::new()),
         [one] if !which.names.is_empty() => {

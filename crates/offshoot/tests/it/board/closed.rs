@@ -87,6 +87,18 @@ async fn a_step_that_waits_behind_a_new_one_is_closed_again_and_offers_nothing()
     assert_eq!(early(&board), json!(DRAFTS));
     let (_, why, _) = typed(root, "data/kubeconfig", &["why", "pvset/web"]);
     assert!(why.contains("whose step of the rollout is closed"), "{why}");
+    // A selection takes none of them either, and a name does.
+    let all = ["rpkg", "propose", "-l", "offshoot.dev/set=web"];
+    let (_, out, err) = typed(root, "data/kubeconfig", &all);
+    let told = format!("{out}{err}");
+    assert!(
+        told.contains("2 of closed steps of a rollout left out"),
+        "{told}"
+    );
+    for name in DRAFTS {
+        let draft = server.get(&format!("{REVISIONS}/{name}")).await;
+        assert_eq!(draft["spec"]["lifecycle"], "Draft", "{told}");
+    }
     let sets = board.get("sets").2;
     let (_, row) = sets.split_once("step=rest\">rest</a>").expect(&sets);
     let (row, _) = row.split_once("</tr>").unwrap();
