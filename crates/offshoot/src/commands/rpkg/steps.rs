@@ -37,7 +37,7 @@ pub(super) fn tell<'n>(left: impl ExactSizeIterator<Item = &'n str>) {
     ));
 }
 
-/// The revisions of variants whose step is closed, or which an undo takes back; none for somebody who may not list what says so.
+/// The open revisions of variants whose step is closed, or which an undo takes back; none for somebody who may not list what says so.
 pub(super) async fn closed(client: &Client) -> BTreeSet<String> {
     let sets = list(client, SETS).await;
     let rolling = |set: &Value| {
@@ -62,7 +62,11 @@ pub(super) async fn closed(client: &Client) -> BTreeSet<String> {
     if early.is_empty() {
         return BTreeSet::new();
     }
-    let is_closed = |r: &&Value| owner(r, "PackageVariant").is_some_and(|v| early.contains(v));
+    let is_closed = |r: &&Value| {
+        let state = api::str_at(r, &["spec", "lifecycle"]);
+        matches!(state, Some("Draft" | "Proposed"))
+            && owner(r, "PackageVariant").is_some_and(|v| early.contains(v))
+    };
     let revisions = list(client, PACKAGES).await;
     let closed = revisions.iter().filter(is_closed);
     closed

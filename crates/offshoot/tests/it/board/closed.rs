@@ -130,6 +130,10 @@ async fn a_proposal_of_what_is_wanted_again_waits_for_its_step_and_is_not_to_be_
     })
     .await;
     assert!(!taken(&board.get("").2).contains(proposal));
-    let (_, why, _) = typed(root, "data/kubeconfig", &["why", "pvset/web"]);
-    assert!(!why.contains("another version"), "{why}");
+    // What its variant said in the undo goes once that has heard of its end.
+    wait_for("why says the same", async || {
+        let (_, why, _) = typed(root, "data/kubeconfig", &["why", "pvset/web"]);
+        !why.contains("another version")
+    })
+    .await;
 }
