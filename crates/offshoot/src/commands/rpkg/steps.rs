@@ -41,8 +41,8 @@ pub(super) fn tell<'n>(left: impl ExactSizeIterator<Item = &'n str>) {
 pub(super) async fn closed(client: &Client) -> BTreeSet<String> {
     let sets = list(client, SETS).await;
     let rolling = |set: &Value| {
-        let steps = set.pointer("/spec/rollout").filter(|r| !r.is_null());
-        let status = steps.and(api::read_set_status(set).rollout)?;
+        set.pointer("/spec/rollout").filter(|r| !r.is_null())?;
+        let status = api::read_set_status(set).rollout?;
         Some((text(set, &["metadata", "name"])?, status))
     };
     let statuses: BTreeMap<String, RolloutStatus> = sets.iter().filter_map(rolling).collect();
