@@ -32,6 +32,9 @@ pub(super) struct Request {
     entries: Vec<Shown>,
     #[serde(default)]
     dry_run: bool,
+    /// Whether it is asked on the revision's own page, where also what is of a closed step is decided.
+    #[serde(default)]
+    alone: bool,
     /// The key of the conflicts, with the verb `resolve`.
     #[serde(default)]
     key: String,
@@ -84,17 +87,36 @@ pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, Failure> {
         };
         decide::run(board, &decision, &entries).await?
     } else {
-        carried_out(board, verb(&request.verb)?, &entries, request.dry_run).await
+        carried_out(
+            board,
+            (verb(&request.verb)?, request.alone),
+            &entries,
+            request.dry_run,
+        )
+        .await
     };
     Ok(written(answered, &entries, request.dry_run))
 }
 
 /// Asks for a verb on what was shown. Of a deletion that is what the fleet holds as proposed for it, whatever a page names: a
-/// draft does not go by a button that approves deletions.
-async fn carried_out(board: &Board, verb: Verb, shown: &[Entry], dry_run: bool) -> Answered {
+/// draft does not go by a button that approves deletions. And of several, what a rollout keeps by now stays, also where the
+/// step was closed since it was shown (F7).
+async fn carried_out(
+    board: &Board,
+    (verb, alone): (Verb, bool),
+    shown: &[Entry],
+    dry_run: bool,
+) -> Answered {
     let asked = Asked::Verb(verb);
     let left = |entry: &Entry| match verb {
         Verb::Delete => board.fleet(|fleet| undeletable(fleet.revision(&entry.name))),
+        Verb::Propose | Verb::Approve if !alone => board.fleet(|fleet| {
+            let why = fleet.early(fleet.revision(&entry.name)?)?;
+            Some(BulkOutcome {
+                message: why,
+                ..BulkOutcome::of(BulkResult::Skipped)
+            })
+        }),
         _ => None,
     };
     let (mut wanted, mut told) = (Vec::new(), Vec::<Told>::new());

@@ -105,7 +105,9 @@ const ask = (request, command, button) => {
     ? (request.take ? `Take ${request.take} in ${drafts}?` : `Write ${request.value} in ${drafts}?`)
     : `${button} ${count === 1 ? request.entries[0].name : `${count} revisions`}?`;
   const means = request.verb === "del" ? "Only what holds what was shown is deleted." : "Only what holds what was shown is changed.";
-  confirm({ words, means, command, where: "./act", request });
+  // On its own page a revision is decided also where its step is closed.
+  const alone = location.pathname.endsWith("/revision");
+  confirm({ words, means, command, where: "./act", request: { ...request, alone } });
 };
 // What does the same: for one revision with its tree, for very many in several commands.
 const commandOf = (verb, entries, flags) => {

@@ -99,6 +99,16 @@ async fn a_step_that_waits_behind_a_new_one_is_closed_again_and_offers_nothing()
         let draft = server.get(&format!("{REVISIONS}/{name}")).await;
         assert_eq!(draft["spec"]["lifecycle"], "Draft", "{told}");
     }
+    // Nor does a dialog that was opened before; on its own page it could be decided.
+    let draft = server.get(&format!("{REVISIONS}/{}", DRAFTS[0])).await;
+    let entry = json!({ "name": DRAFTS[0], "tree": draft["status"]["offshoot"]["tree"] });
+    let request = json!({ "verb": "propose", "entries": [entry] });
+    let answer = board.act(&request);
+    assert_eq!(answer["results"][0]["result"], "Skipped", "{answer}");
+    let told = answer["results"][0]["message"].as_str().unwrap();
+    assert!(told.contains("step 'rest'"), "{answer}");
+    let own = json!({ "verb": "propose", "entries": [entry], "alone": true, "dryRun": true });
+    assert_eq!(board.act(&own)["results"][0]["result"], "Done");
     let sets = board.get("sets").2;
     let (_, row) = sets.split_once("step=rest\">rest</a>").expect(&sets);
     let (row, _) = row.split_once("</tr>").unwrap();
