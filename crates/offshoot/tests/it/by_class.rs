@@ -5,26 +5,17 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::bulk::{admin, lifecycles};
-use crate::edges::{RESOURCES, REVISIONS, checkout, until_there};
+use crate::edges::{REVISIONS, checkout, until_there};
 use crate::plan::{DEPLOYMENT, SETS, document, set, started, upstream};
-use crate::process::{Process, git, wait_for};
+use crate::plan_page::{drafted, edit_in};
+use crate::process::{Process, git};
 use crate::resolve::upgraded;
 
 const COUNT: usize = 6;
 
 /// A set whose variants have functions of their own, published, and the id of the one class of what comes next.
 async fn with_functions(root: &Path) -> (Process, String) {
-    let server = started(root).await;
-    let mut web = set(COUNT);
-    web["spec"]["targets"][0]["template"]["pipeline"] = json!({
-        "mutators": [{ "name": "tier", "image": "set-labels", "configMap": { "tier": "web" } }],
-    });
-    server.create(SETS, &web).await;
-    let path = format!("{SETS}/web");
-    wait_for("all drafts", async || {
-        server.get(&path).await.pointer("/status/readyVariants") == Some(&json!(COUNT))
-    })
-    .await;
+    let server = drafted(root, COUNT).await;
     for verb in ["propose", "approve"] {
         let (code, _, err) = admin(
             root,
@@ -76,14 +67,8 @@ async fn a_class_without_a_plan_is_found_told_asked_for_and_kept() {
     let root = root.path();
     let (server, class) = with_functions(root).await;
     // Somebody edits one: it is of a class of its own then.
-    let path = format!("{RESOURCES}/{}", draft(0));
-    let mut files = server.get(&path).await;
-    let text = files["spec"]["resources"]["deployment.yaml"]
-        .as_str()
-        .unwrap();
-    files["spec"]["resources"]["deployment.yaml"] =
-        text.replace("replicas: 3", "replicas: 9").into();
-    server.client.put(&path, &files).await.unwrap();
+    let nine = ("deployment.yaml", "replicas: 3", "replicas: 9");
+    edit_in(&server, &draft(0), nine).await;
 
     let drafts = lifecycles(&server).await["Draft"];
     assert_eq!(drafts, COUNT);

@@ -6,8 +6,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::bulk::admin;
-use crate::edges::{REPOSITORIES, RESOURCES, REVISIONS, checkout, commit, register, until_there};
+use crate::edges::{REPOSITORIES, REVISIONS, checkout, commit, register, until_there};
 use crate::plan::{DEPLOYMENT, SETS, upstream};
+use crate::plan_page::edit_in;
 use crate::process::{Process, git, repository, wait_for};
 
 const GUIDE: &str = include_str!("../../../../docs/guide.md");
@@ -40,14 +41,9 @@ async fn fleet(root: &Path) -> Process {
     })
     .await;
     for cluster in 0..3 {
-        let path = format!("{RESOURCES}/edge-{cluster}.shop.packagevariant-1");
-        let mut files = server.get(&path).await;
-        let text = files["spec"]["resources"]["deployment.yaml"]
-            .as_str()
-            .unwrap();
-        files["spec"]["resources"]["deployment.yaml"] =
-            text.replace("replicas: 3", "replicas: 9").into();
-        server.client.put(&path, &files).await.unwrap();
+        let draft = format!("edge-{cluster}.shop.packagevariant-1");
+        let nine = ("deployment.yaml", "replicas: 3", "replicas: 9");
+        edit_in(&server, &draft, nine).await;
     }
     for verb in ["propose", "approve"] {
         let (code, _, err) = admin(root, &["rpkg", verb, "-l", "offshoot.dev/set=web"]);

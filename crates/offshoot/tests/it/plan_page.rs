@@ -20,9 +20,29 @@ fn draft(number: usize) -> String {
     format!("deploy.web-{number:02}.packagevariant-1")
 }
 
-/// Edits a file of a draft; an empty text makes it.
+/// So many targets of a set, whose variants have functions of their own, with their drafts.
+pub(crate) async fn drafted(root: &Path, count: usize) -> Process {
+    let server = started(root).await;
+    let mut web = set(count);
+    web["spec"]["targets"][0]["template"]["pipeline"] = json!({
+        "mutators": [{ "name": "tier", "image": "set-labels", "configMap": { "tier": "web" } }],
+    });
+    server.create(SETS, &web).await;
+    let path = format!("{SETS}/web");
+    wait_for("all drafts", async || {
+        server.get(&path).await.pointer("/status/readyVariants") == Some(&json!(count))
+    })
+    .await;
+    server
+}
+
 async fn edit(server: &Process, number: usize, file: &str, from: &str, to: &str) {
-    let path = format!("{RESOURCES}/{}", draft(number));
+    edit_in(server, &draft(number), (file, from, to)).await;
+}
+
+/// Edits a file of a draft; an empty text makes it.
+pub(crate) async fn edit_in(server: &Process, draft: &str, (file, from, to): (&str, &str, &str)) {
+    let path = format!("{RESOURCES}/{draft}");
     let mut files = server.get(&path).await;
     let text = files["spec"]["resources"][file]
         .as_str()
@@ -38,17 +58,7 @@ async fn edit(server: &Process, number: usize, file: &str, from: &str, to: &str)
 
 /// Sixty targets, published; what is special about a few of them was edited by people.
 async fn published(root: &Path) -> Process {
-    let server = started(root).await;
-    let mut web = set(COUNT);
-    web["spec"]["targets"][0]["template"]["pipeline"] = json!({
-        "mutators": [{ "name": "tier", "image": "set-labels", "configMap": { "tier": "web" } }],
-    });
-    server.create(SETS, &web).await;
-    let path = format!("{SETS}/web");
-    wait_for("all drafts", async || {
-        server.get(&path).await.pointer("/status/readyVariants") == Some(&json!(COUNT))
-    })
-    .await;
+    let server = drafted(root, COUNT).await;
     let replicas = |to: u8| format!("replicas: {to} #");
     for number in 0..6 {
         edit(

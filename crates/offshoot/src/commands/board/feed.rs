@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_connection_that_broke_off_is_told_in_words_of_our_own() {
         let told = "cannot reach the server https://127.0.0.1:6443/: peer closed connection without sending TLS close_notify: \
-                    https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof";
+                    https://example.test/manual.html#unexpected-eof";
         assert_eq!(
             plain(told),
             "cannot reach the server https://127.0.0.1:6443/: the server closed the connection"
