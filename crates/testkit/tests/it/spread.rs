@@ -33,13 +33,15 @@ fn a_member_that_goes_moves_its_own_share_alone() {
 
 #[test]
 fn nothing_is_lost_or_done_twice_whoever_is_lost() {
-    let mut found = 0;
+    let (mut found, mut taken_over) = (0, 0);
     for seed in 0..20 {
         let report = run(seed, SMALL).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
-        assert!(report.moved > 0 && report.away > 0, "seed {seed}: {report}");
+        assert!(report.moved > 0, "seed {seed}: {report}");
         found += report.found;
+        taken_over += usize::from(report.away > 0);
     }
     assert!(found > 0, "no push of a lost holder was found");
+    assert!(taken_over > 0, "nobody took anything over");
 }
 
 #[test]
