@@ -27,6 +27,10 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
         count(&engine.counters().conflicts);
         return Ok(Done::Again);
     }
+    if plan.steps.iter().any(|s| matches!(s, Step::Create(_))) && leaves(engine, observed).await? {
+        // Nothing can be made there any more, and the set goes, too: there is nobody to be told of it.
+        return Ok(Done::Rest);
+    }
     let deletions = plan
         .steps
         .iter()
@@ -67,6 +71,13 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
         Next::Again => Done::Again,
         Next::After(time) => Done::Retry(time),
     })
+}
+
+/// Whether the namespace is on its way out.
+async fn leaves(engine: &Engine, observed: &Observed) -> Result<bool> {
+    let namespace = &observed.set.key().namespace;
+    let active = engine.ports().cluster.namespace_active(namespace).await;
+    Ok(!active.map_err(|source| Error::Port { source })?)
 }
 
 /// Whether the deletions would be decided on what the store says now as well: what a watch listed may

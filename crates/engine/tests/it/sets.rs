@@ -216,6 +216,27 @@ async fn repositories_are_selected_by_name_and_by_label() {
     assert_eq!(left.lifecycle, Lifecycle::DeletionProposed);
 }
 
+/// A namespace that goes takes its variants along: its set makes none of them anew, and is told of no refusal.
+#[tokio::test(start_paused = true)]
+async fn a_set_makes_nothing_in_a_namespace_that_goes() {
+    let world = ready().await;
+    let target = Target {
+        selection: TargetSelection::Repositories(vec![(
+            RepositoryName::parse("deploy").expect("a name"),
+            vec![PackageName::parse("one").expect("a name")],
+        )]),
+        template: None,
+    };
+    world.twin.put_set(set("mix", vec![target]));
+    world.rest().await;
+    assert_eq!(variants(&world), ["mix-deploy-one"]);
+    let namespace = key(NS, "mix").namespace;
+    world.twin.leave_namespace(&namespace);
+    world.twin.delete_variant(NS, "mix-deploy-one");
+    world.rest().await;
+    assert!(variants(&world).is_empty(), "{:?}", variants(&world));
+}
+
 /// The work of a fan-out is counted: one derivation and one publication for each target, few looks.
 /// R121, R160, R183.
 #[tokio::test(start_paused = true)]
