@@ -106,11 +106,13 @@ async fn a_list_that_breaks_off_deletes_nothing(options: GitOptions) {
     let before = repo.refs().unwrap();
     for hundredths in [30, 50, 70, 85, 95, 99] {
         let fault = (Asked::Refs, Fault::ShortenAnswer(hundredths));
-        world.server.set(|m| m.faults = vec![fault]);
+        // It may be asked for once more.
+        world.server.set(|m| m.faults = vec![fault, fault]);
         let error = repo.fetch().await.err().unwrap();
         assert_eq!(error.class(), Class::Unavailable, "{hundredths}: {error}");
         assert_eq!(repo.refs().unwrap(), before, "{hundredths}");
     }
+    world.server.set(|m| m.faults = Vec::new());
     assert_eq!(repo.fetch().await.unwrap(), before);
 }
 
@@ -119,3 +121,30 @@ both![
     a_list_without_an_end_is_given_up,
     a_list_that_breaks_off_deletes_nothing,
 ];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_that_breaks_off_is_made_again() {
+    if !available() {
+        return;
+    }
+    let world = Remote::new(GitOptions::default());
+    let repo = world.open().await;
+    for (name, fault) in [
+        ("nothing", Fault::CutAnswer(0)),
+        ("a-part", Fault::CutAnswer(50)),
+        ("half-a-list", Fault::ShortenAnswer(50)),
+        ("no-request", Fault::CutRequest(50)),
+    ] {
+        world
+            .server
+            .set(|m| m.faults.push((Asked::RefsToPush, fault)));
+        draft_on(&*repo, name).await;
+        assert_eq!(world.server.manners().faults, [], "{name}");
+    }
+    // Once, not for ever.
+    let cut = (Asked::RefsToPush, Fault::CutAnswer(50));
+    world.server.set(|m| m.faults.extend([cut, cut]));
+    let (_, submission) = one(&*repo, "twice");
+    let answer = repo.submit(submission).await;
+    assert!(answer.is_err_and(|e| e.class() == Class::Unavailable));
+}
