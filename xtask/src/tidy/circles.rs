@@ -11,7 +11,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Finding, shown, walk};
+use super::{shown, walk};
+use crate::finding::Finding;
 
 /// Crates in which circles stand from before, with the number of files in them: it may only shrink.
 const KNOWN: &[(&str, usize)] = &[("package", 19), ("store", 9)];

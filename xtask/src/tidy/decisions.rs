@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use self::parts::{Kind, parts};
-use super::{Finding, shown, walk};
+use super::{shown, walk};
+use crate::finding::Finding;
 
 mod parts;
 

@@ -13,23 +13,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Something to tidy: where, and what.
-pub(crate) struct Finding {
-    /// The file, relative to the root, with a line where there is one.
-    pub(crate) place: String,
-    /// What is wrong and what to do.
-    pub(crate) what: String,
-}
-
-impl Finding {
-    pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            what: what.into(),
-        }
-    }
-}
-
 /// Runs every check and prints what it found.
 pub(crate) fn run(root: &Path) -> ExitCode {
     let mut findings = Vec::new();
