@@ -8,10 +8,10 @@ use std::ops::Range;
 use yaml::{Attached, Attachments, Document, Kind, Node, Place};
 
 use super::header;
+use super::known::Known;
 use super::marks::MERGE_COMMENT;
 use super::partners::partners;
 use super::tally::{Counts, counts};
-use super::value::Known;
 use crate::conflicts::{FieldPath, PathStep};
 use crate::lines::weave;
 use crate::schema::Schema;

@@ -6,12 +6,14 @@ use model::{ConflictValue, Decision};
 use yaml::{Document, Kind, Limits, Node, Stream};
 
 use super::compare::{same, undecidable};
-use super::layout::Schemas;
-use super::marks::{Identity, identity, same_but_marks, unmarked};
+use super::join::join;
+use super::marks::{Identity, identity, is_secret, same_but_marks, unmarked};
 use super::record::{Recorder, node_value};
 use super::remarks;
 use super::rules;
-use super::value::{Three, Walk};
+use super::schemas::Schemas;
+use super::three::Three;
+use super::walk::Walk;
 use crate::lines::breaks;
 
 /// What becomes of a file.
@@ -352,60 +354,9 @@ fn order(pieces: &mut [Piece]) {
     }
 }
 
-/// Puts documents together; untouched ones in their old order give the old text, byte for byte.
-pub(super) fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) -> String {
-    let mut text = String::new();
-    for (at, piece) in pieces.enumerate() {
-        let marked = piece.starts_with("---");
-        if at == 0 {
-            let bare = piece
-                .strip_prefix("---\n")
-                .or_else(|| piece.strip_prefix("---\r\n"));
-            text.push_str(bare.filter(|_| !explicit).unwrap_or(piece));
-            continue;
-        }
-        // Behind a last line without a break the `---` would be part of that line.
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        if marked {
-            text.push_str(piece);
-        } else {
-            text.push_str("---\n");
-            push_unmarked(&mut text, piece);
-        }
-    }
-    text
-}
-
-/// Appends a document without the byte order marks before its content: one begins a file, also after comments; behind a
-/// `---` it would be part of a key.
-fn push_unmarked(text: &mut String, piece: &str) {
-    let mut rest = piece;
-    while !rest.is_empty() {
-        rest = rest.trim_start_matches('\u{feff}');
-        let line = rest.split_inclusive('\n').next().unwrap_or(rest);
-        let content = line.trim();
-        if !content.is_empty() && !content.starts_with('#') {
-            break;
-        }
-        let (head, tail) = rest.split_at(line.len());
-        text.push_str(head);
-        rest = tail;
-    }
-    text.push_str(rest);
-}
-
 fn any_secret(documents: &[Option<Document<'_>>]) -> bool {
     documents
         .iter()
         .flatten()
         .any(|document| is_secret(document.root()))
-}
-
-/// Whether a resource's values are never shown: a Secret, or a list that holds one.
-pub(crate) fn is_secret(root: Node<'_>) -> bool {
-    let id = identity(root);
-    let core = id.group.is_empty() && id.kind == "Secret";
-    core || (id.kind.ends_with("List") && root.source().contains("Secret"))
 }

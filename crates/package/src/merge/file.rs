@@ -3,34 +3,11 @@
 use model::{Decision, File, FileMode, PackagePath};
 
 use super::documents::{self, Outcome};
-use super::layout::Schemas;
+use super::options::MergeError;
 use super::record::Recorder;
-use super::{MergeError, kptfile, lines};
-
-/// The three sides of one file.
-pub(super) type Files3<'f> = [Option<&'f File>; 3];
-
-/// What a file is, which decides how it merges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The root's Kptfile, or a subpackage's.
-    Kptfile(Own),
-    /// Resources.
-    Yaml,
-    /// Everything else: bytes.
-    Bytes,
-}
-
-/// What of a Kptfile stays local whatever upstream says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Own {
-    /// Nothing: every field merges.
-    Nothing,
-    /// Name and namespace.
-    Name,
-    /// Name and namespace, upstream and lock.
-    Identity,
-}
+use super::schemas::Schemas;
+use super::sides::{Files3, Kind, Own};
+use super::{kptfile, lines};
 
 /// The file of the result; `None` if there is none.
 pub(super) fn merge(

@@ -5,13 +5,15 @@ use yaml::Stream;
 
 use super::apply;
 use super::documents::Outcome;
-use super::file::Own;
 use super::marks::identity;
+use super::options::{MergeError, Side};
 use super::record::Recorder;
 use super::remarks;
 use super::runtime::run_as;
-use super::value::{Three, Walk};
-use super::{MergeError, Side};
+use super::sides::Own;
+use super::three::Three;
+use super::value;
+use super::walk::Walk;
 use crate::kptfile::Kptfile;
 use crate::schema::Schema;
 
@@ -71,7 +73,7 @@ pub(super) fn merge(
         Own::Name => NAME,
         Own::Identity => IDENTITY,
     };
-    walk.document(three, Schema::kptfile());
+    value::document(&mut walk, three, Schema::kptfile());
     let ops = walk.ops;
     Ok(match apply::apply(local, 0, ops) {
         Ok(stream) => Outcome::Text(remarked(

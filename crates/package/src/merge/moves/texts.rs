@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use model::{Conflict, Decision, File, Files, PackagePath};
 
-use super::super::MergeOptions;
-use super::super::file::Kind;
-use super::super::layout::{Sides, kind};
+use super::super::options::MergeOptions;
 use super::super::record::Recorder;
+use super::super::sides::{Kind, Sides, kind};
 use crate::ignore::Ignore;
 
 /// How many files are compared with how many at most: of more nobody knows what became of what.
