@@ -15,11 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{ObjectKey, ObjectMeta, Revision};
 use plan::set::QuietTime;
 
-use crate::controllers::queue::Key;
+use crate::collected::Collected;
 use crate::index::{Wake, World};
 use crate::ports::{
     Cluster, Gvk, ObjectSummary, OurKind, Ports, StoredRepository, StoredSet, StoredVariant,
 };
+use crate::queue::Key;
 use crate::repos::Open;
 use crate::{Engine, Options};
 
@@ -57,25 +58,6 @@ impl Suppositions {
             && self.deleted.is_empty()
             && self.kinds.is_empty()
             && self.upstreams.is_empty()
-    }
-}
-
-/// Whom news touch in a supposed world: nobody is woken, whoever plans asks for them.
-#[derive(Debug, Default)]
-pub(crate) struct Collected(Mutex<BTreeSet<Key>>);
-
-impl Collected {
-    pub(crate) fn wake(&self, wake: Wake) {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sets = wake.sets.into_iter().chain(wake.sets_later);
-        keys.extend(sets.map(Key::Set));
-        let variants = wake.variants.into_iter().chain(wake.variants_later);
-        keys.extend(variants.map(Key::Variant));
-    }
-
-    /// Everybody since the last question.
-    fn take(&self) -> BTreeSet<Key> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
