@@ -7,6 +7,8 @@ mod circles;
 mod decisions;
 mod docs;
 mod files;
+mod modules;
+mod order;
 mod words;
 
 use std::io::Write as _;
@@ -19,6 +21,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let sources = walk(root, &|path| path.extension().is_some_and(|e| e == "rs"));
     findings.extend(arrows::check(root));
     findings.extend(circles::check(root));
+    findings.extend(order::check(root));
     findings.extend(files::check(root, &sources));
     findings.extend(docs::check(root));
     findings.extend(words::check(root, &sources));
