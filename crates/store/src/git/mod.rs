@@ -33,7 +33,7 @@ use tokio::sync::watch;
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::git::bounds::Bounds;
-use crate::git::disk::{GitDisk, Place};
+use crate::git::disk::{DiskPaths, GitDisk};
 use crate::git::transport::Git;
 use crate::hosts::Hosts;
 use crate::lru::{Share, lock};
@@ -215,7 +215,7 @@ impl GitStore {
             },
             runtime: tokio::runtime::Handle::current(),
         };
-        let place = Place {
+        let place = DiskPaths {
             git_dir,
             journal: home.join("journal"),
             remote: *kind == Kind::Remote,

@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::Publisher;
 use crate::RefName;
-use crate::disk::{Disk, Pushed, RawEdit, Step, Upstream, Who};
+use crate::disk::{Disk, PushStep, Pushed, RawEdit, Upstream, Who};
 use crate::error::Result;
 use crate::fault::{Point, Verdict};
 use crate::staged::Packed;
@@ -35,7 +35,7 @@ impl<D: Disk> Publisher<D> {
         who: &Who,
     ) -> Result<Pushed> {
         add(&self.reader.counters.pushes, 1);
-        let step = Step {
+        let step = PushStep {
             edits,
             beside,
             lacking: &|theirs| self.reader.lacking(edits, theirs, along),

@@ -22,7 +22,7 @@ pub(super) struct Walked {
     /// The newest commit that changed a directory, with its place in the history.
     pub(super) changed: BTreeMap<String, (i64, ObjectId)>,
     /// Commits that changed too much to be listed: each is asked about a directory on its own.
-    pub(super) wide: BTreeMap<i64, Step>,
+    pub(super) wide: BTreeMap<i64, WalkedCommit>,
     /// The place of the newest commit, and of the next older one: places grow towards the past.
     pub(super) newest: i64,
     pub(super) oldest: i64,
@@ -34,7 +34,7 @@ pub(super) struct Walked {
 
 /// A commit with its first parent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct WalkedCommit {
     pub(super) commit: ObjectId,
     pub(super) parent: Option<ObjectId>,
 }
@@ -49,7 +49,7 @@ impl Walked {
     }
 
     /// Notes what a commit at a place changed; of two the newer one counts.
-    pub(super) fn note(&mut self, place: i64, step: Step, paths: Option<Vec<String>>) {
+    pub(super) fn note(&mut self, place: i64, step: WalkedCommit, paths: Option<Vec<String>>) {
         let Some(paths) = paths else {
             self.wide.insert(place, step);
             return;

@@ -12,7 +12,7 @@ use gix::objs::Kind;
 use model::CommitId;
 
 use super::RepoReader;
-use super::caches::{Step, Walked};
+use super::caches::{Walked, WalkedCommit};
 use crate::Dir;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
@@ -38,7 +38,7 @@ const LISTED: usize = 16 << 20;
 const LARGE: u64 = 4_000;
 
 /// What a commit changed, as far as the budget goes.
-struct Walk {
+struct ChangedPaths {
     paths: Vec<String>,
     left: u64,
 }
@@ -103,7 +103,7 @@ impl<D: Disk> RepoReader<D> {
         }
         while let Some(id) = branch.next {
             let (paths, parent) = self.changes(&id, branch.bytes)?;
-            let step = Step { commit: id, parent };
+            let step = WalkedCommit { commit: id, parent };
             let found = match &paths {
                 Some(paths) => paths.iter().any(|path| path == dir.as_str()),
                 None => self.differs(&step, dir)?,
@@ -124,7 +124,7 @@ impl<D: Disk> RepoReader<D> {
         while let Some(commit) = next {
             let parents = &self.read_commit(&commit)?.parents;
             let parent = parents.first().map(|p| p.oid()).transpose()?;
-            let step = Step { commit, parent };
+            let step = WalkedCommit { commit, parent };
             if self.differs(&step, dir)? {
                 return Ok(Some(commit_id(&commit)));
             }
@@ -146,7 +146,7 @@ impl<D: Disk> RepoReader<D> {
                     if let Some(branch) = walked.get_mut(at) {
                         // Newer commits get places below the first one's, so that no place that is noted has to change.
                         branch.newest -= 1;
-                        let step = Step {
+                        let step = WalkedCommit {
                             commit: *id,
                             parent,
                         };
@@ -183,7 +183,7 @@ impl<D: Disk> RepoReader<D> {
             Some(parent) => Some(self.read_commit(parent)?.tree.oid()?),
             None => None,
         };
-        let mut walk = Walk {
+        let mut walk = ChangedPaths {
             paths: Vec::new(),
             left: self.limits.visits / 4,
         };
@@ -192,7 +192,7 @@ impl<D: Disk> RepoReader<D> {
     }
 
     /// Whether a commit changed one directory.
-    fn differs(&self, step: &Step, dir: &Dir) -> Result<bool> {
+    fn differs(&self, step: &WalkedCommit, dir: &Dir) -> Result<bool> {
         let at = |commit: &ObjectId| -> Result<Option<ObjectId>> {
             let root = self.read_commit(commit)?.tree.oid()?;
             self.find_subtree(&root, dir)
@@ -207,7 +207,7 @@ impl<D: Disk> RepoReader<D> {
         new: Option<ObjectId>,
         at: &str,
         levels: usize,
-        walk: &mut Walk,
+        walk: &mut ChangedPaths,
     ) -> Result<()> {
         if old == new || walk.left == 0 {
             return Ok(());

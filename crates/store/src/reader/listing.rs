@@ -24,7 +24,7 @@ const ENTRIES: u64 = 40_000;
 const LARGE: usize = 10;
 
 /// A file that was found, and not read yet.
-struct Found {
+struct FoundFile {
     path: PackagePath,
     entry: Entry,
     size: u64,
@@ -33,7 +33,7 @@ struct Found {
 /// What a walk over a package's trees found.
 #[derive(Default)]
 struct Listing {
-    files: Vec<Found>,
+    files: Vec<FoundFile>,
     opaque: Vec<Opaque>,
     beyond: Vec<Beyond>,
     visits: usize,
@@ -168,7 +168,7 @@ impl<D: Disk> RepoReader<D> {
                         below => below?,
                     }
                 }
-                Ok(()) => listing.files.push(Found {
+                Ok(()) => listing.files.push(FoundFile {
                     size: self.size(&entry.id)?,
                     path,
                     entry: entry.clone(),
@@ -193,7 +193,7 @@ impl<D: Disk> RepoReader<D> {
             opaque: listing.opaque,
             bytes: 0,
         };
-        for Found { path, entry, .. } in listing.files {
+        for FoundFile { path, entry, .. } in listing.files {
             let bytes = self.read_as(&entry.id, Kind::Blob)?;
             shot.bytes += bytes.len() as u64;
             let exec = entry.mode & 0o111 != 0 || entry.mode == EXEC;
