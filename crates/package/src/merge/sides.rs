@@ -60,7 +60,7 @@ pub(super) type Files3<'f> = [Option<&'f File>; 3];
 
 /// What a file is, which decides how it merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     /// The root's Kptfile, or a subpackage's.
     Kptfile(Own),
     /// Resources.
@@ -81,18 +81,18 @@ pub(super) enum Own {
 }
 
 /// What a path is.
-pub(super) fn kind(path: &PackagePath, options: &MergeOptions, ignored: &[Ignore; 3]) -> Kind {
+pub(super) fn kind(path: &PackagePath, options: &MergeOptions, ignored: &[Ignore; 3]) -> FileKind {
     let name = path.file_name();
     if name == kptfile::FILE_NAME {
         let own = options.own_identity && path.dir().is_empty();
-        return Kind::Kptfile(if own { Own::Identity } else { Own::Nothing });
+        return FileKind::Kptfile(if own { Own::Identity } else { Own::Nothing });
     }
     let yaml = name.ends_with(".yaml") || name.ends_with(".yml");
     // An ignored file is no resource: it merges as bytes (M7, M16).
     if yaml && !ignored.iter().any(|ignore| ignore.matches(path)) {
-        Kind::Yaml
+        FileKind::Yaml
     } else {
-        Kind::Bytes
+        FileKind::Bytes
     }
 }
 

@@ -15,7 +15,7 @@ use super::options::{MergeError, MergeOptions, Merged, Side};
 use super::record::Recorder;
 use super::runtime::without_runs;
 use super::schemas::Schemas;
-use super::sides::{Files3, Kind, Own, Sides, inside, is_documents, subpackages};
+use super::sides::{FileKind, Files3, Own, Sides, inside, is_documents, subpackages};
 use crate::kptfile::{self, Edit, Kptfile};
 
 /// Upstream's package, if nobody changed anything locally (M10: by bytes, or by values where the base was made up for;
@@ -228,7 +228,7 @@ impl<'f, 'o> Replacing<'f, 'o> {
         } else {
             Own::Nothing
         };
-        let kind = Kind::Kptfile(own);
+        let kind = FileKind::Kptfile(own);
         let schemas = Schemas::new(self.sides);
         let merged = file::merge(path, kind, self.sides.of(path), &schemas, &mut record)?;
         self.conflicts.extend(record.finish());

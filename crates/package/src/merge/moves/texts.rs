@@ -6,7 +6,7 @@ use model::{Conflict, Decision, File, Files, PackagePath};
 
 use super::super::options::MergeOptions;
 use super::super::record::Recorder;
-use super::super::sides::{Kind, Sides, kind};
+use super::super::sides::{FileKind, Sides, kind};
 use crate::ignore::Ignore;
 
 /// How many files are compared with how many at most: of more nobody knows what became of what.
@@ -23,7 +23,7 @@ pub(in super::super) fn moved_and_edited(
 ) -> Vec<Conflict> {
     let gone =
         |path: &PackagePath| !sides.local.contains_key(path) && !sides.upstream.contains_key(path);
-    let text = |path: &PackagePath| kind(path, options, ignored) == Kind::Bytes;
+    let text = |path: &PackagePath| kind(path, options, ignored) == FileKind::Bytes;
     let old = sides
         .base
         .iter()
