@@ -70,10 +70,10 @@ pub(crate) fn asking() -> Option<Option<Key>> {
 
 /// Waits for remotes that have not ended, by address.
 #[derive(Debug, Default)]
-pub(crate) struct Waits(Mutex<Open>);
+pub(crate) struct Waits(Mutex<OpenWaits>);
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenWaits {
     next: u64,
     since: BTreeMap<String, BTreeMap<u64, Instant>>,
 }
