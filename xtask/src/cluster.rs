@@ -22,8 +22,39 @@ enum Suite {
     Fleet,
     /// What Porch left is taken over: no commit, no draft, every owner.
     Import,
-    /// Replicas that are killed again and again, a Lease that is deleted, a holder that sleeps.
+    /// Replicas that are killed again and again amid work, a Lease that is deleted, a holder that sleeps in mid-push.
     Faults,
+    /// Answers that are late, lost or cut off between replicas and the API server, git, and each other.
+    Losses,
+    /// Each right of the chart's account is used, and missed when it is taken away.
+    Rights,
+}
+
+impl Suite {
+    const ALL: [Self; 8] = [
+        Self::Chart,
+        Self::Access,
+        Self::Serve,
+        Self::Fleet,
+        Self::Import,
+        Self::Faults,
+        Self::Losses,
+        Self::Rights,
+    ];
+
+    /// The script that runs it, below `tests/peer`.
+    fn script(self) -> &'static str {
+        match self {
+            Self::Chart => "chart",
+            Self::Access => "access",
+            Self::Serve => "serve",
+            Self::Fleet => "fleet",
+            Self::Import => "import",
+            Self::Faults => "faults",
+            Self::Losses => "losses",
+            Self::Rights => "rights",
+        }
+    }
 }
 
 /// Flags of `cluster`.
@@ -35,6 +66,9 @@ pub(crate) struct ClusterArgs {
     /// The program under test; built if it is not named.
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
+    /// Takes each verb on each resource away by itself, not only whole rules.
+    #[arg(long)]
+    verbs: bool,
     /// How often the holder is killed.
     #[arg(long, default_value_t = 50)]
     kills: u32,
@@ -71,44 +105,33 @@ fn suites(args: &ClusterArgs) -> Result<(), String> {
         std::fs::canonicalize(path).map_err(|e| format!("find {}: {e}", path.display()))
     };
     let (programs, server) = (absolute(&programs)?, absolute(&server)?);
-    let all = [
-        Suite::Chart,
-        Suite::Access,
-        Suite::Serve,
-        Suite::Fleet,
-        Suite::Import,
-        Suite::Faults,
-    ];
     let chosen = match args.suites.as_slice() {
-        [] => &all[..],
+        [] => &Suite::ALL[..],
         chosen => chosen,
     };
     for suite in chosen {
         say(&format!("== {suite:?}"));
-        let script = match suite {
-            Suite::Chart => "tests/peer/chart",
-            Suite::Access => "tests/peer/access",
-            Suite::Serve => "tests/peer/serve",
-            Suite::Fleet => "tests/peer/fleet",
-            Suite::Import => "tests/peer/import",
-            Suite::Faults => "tests/peer/faults",
-        };
+        let script = root.join("tests/peer").join(suite.script());
         let mut command = Command::new(root.join("tests/peer/run"));
-        command.arg(&programs).arg(root.join(script)).arg(&programs);
+        command.arg(&programs).arg(script).arg(&programs);
         if *suite != Suite::Chart {
             command.arg(&server).env("PEER_ROUTES", "endpoints");
+        }
+        if *suite == Suite::Rights {
+            command.env("PEER_AUDIT", "yes");
         }
         command
             .env("KILLS", args.kills.to_string())
             .env("VARIANTS", args.variants.to_string())
-            .env("PAIRS", args.pairs.to_string());
+            .env("PAIRS", args.pairs.to_string())
+            .env("EACH", if args.verbs { "verb" } else { "rule" });
         done(&mut command)?;
     }
     Ok(())
 }
 
 /// The programs that make a cluster.
-fn programs(root: &Path, at: &Path) -> Result<PathBuf, String> {
+pub(crate) fn programs(root: &Path, at: &Path) -> Result<PathBuf, String> {
     let whole = ["kube-apiserver", "etcd", "controllers", "helm"]
         .iter()
         .all(|program| at.join(program).exists());
@@ -118,7 +141,7 @@ fn programs(root: &Path, at: &Path) -> Result<PathBuf, String> {
     Ok(at.to_owned())
 }
 
-fn done(command: &mut Command) -> Result<(), String> {
+pub(crate) fn done(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     match command.status() {
         Ok(status) if status.success() => Ok(()),

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use testkit::sim::{Cell, Death, Matrix, Mutant, Outcome, Scenario, Sim, Tally, print, zeros};
+use testkit::spread::Fleet;
 
 /// How many seeds strike with every fault at every side effect.
 const WHOLE: u64 = 300;
@@ -46,6 +47,10 @@ pub(crate) struct SimArgs {
     /// These deaths alone: those whose number this divides.
     #[arg(long, requires = "matrix", default_value_t = 1)]
     share: u64,
+    /// Instead of all that, how git work would be spread over four holders by repository: 100,000 variants in 1,000 repositories,
+    /// one holder lost in mid-upgrade.
+    #[arg(long, conflicts_with_all = ["matrix", "mutant", "rollouts"])]
+    spread: bool,
     /// The death of this number alone, with its whole story.
     #[arg(long, requires = "matrix")]
     death: Option<u64>,
@@ -53,6 +58,9 @@ pub(crate) struct SimArgs {
 
 /// Runs it, in a release build: a debug build starts that instead.
 pub(crate) fn run(args: &SimArgs) -> ExitCode {
+    if args.spread {
+        return spread(args);
+    }
     if cfg!(debug_assertions) {
         return crate::bench::again_in_release();
     }
@@ -110,6 +118,40 @@ fn try_run(args: &SimArgs) -> Result<ExitCode, String> {
         started.elapsed()
     ));
     Ok(code(broken.is_empty() && (!whole || zeros.is_empty())))
+}
+
+/// One holder and four, and four of which one is lost: 100,000 variants each.
+fn spread(args: &SimArgs) -> ExitCode {
+    let whole = |holders, loses| Fleet {
+        holders,
+        repositories: 1_000,
+        variants: 100_000,
+        loses,
+        mutant: None,
+    };
+    let run = |what: &str, seed, fleet| match testkit::spread::run(seed, fleet) {
+        Ok(report) => {
+            say(&format!("{what}: {report}\n"));
+            Ok(())
+        }
+        Err(why) => Err(format!("{what}, seed {seed}: {why}")),
+    };
+    let seeds = match args.seed {
+        Some(seed) => seed..seed.saturating_add(1),
+        None => args.from..args.from.saturating_add(args.seeds.min(100)),
+    };
+    let all = || -> Result<(), String> {
+        run("one holder", seeds.start, whole(1, false))?;
+        run("four holders", seeds.start, whole(4, false))?;
+        for seed in seeds.clone() {
+            run("four holders, one lost", seed, whole(4, true))?;
+        }
+        Ok(())
+    };
+    match all() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => crate::fail(&why),
+    }
 }
 
 /// The crash matrix.

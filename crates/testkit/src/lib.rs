@@ -6,8 +6,10 @@
     reason = "a simulation holds whole worlds; it never runs where memory matters"
 )]
 
+pub mod conformance;
 pub mod git_http;
 pub mod merge_lab;
 pub mod sim;
+pub mod spread;
 pub mod twin;
 pub mod vectors;

@@ -1,6 +1,7 @@
 //! Benchmarks: commands that print tables, never tests.
 
 mod apiserver;
+mod cluster;
 mod fanout;
 mod fleet;
 mod kill;
@@ -28,6 +29,8 @@ pub(crate) enum Bench {
     Fleet(FleetArgs),
     /// The API server of a process of its own: durable writes, lists, watches, memory, cold starts, beside the disk's own rate.
     Apiserver(ApiserverArgs),
+    /// Fleets on a real kube-apiserver and etcd, beside a bare client that makes the same requests; at rest; lists; a standby.
+    Cluster(cluster::ClusterArgs),
     /// The package engine alone on one core: parse, edit, merge, render, derive, and how they grow.
     Package {
         /// Only the lines that hold this text.
@@ -156,6 +159,9 @@ pub(crate) fn run(bench: &Bench) -> ExitCode {
     if let Bench::Package { only } = bench {
         return package_rates(only.as_deref());
     }
+    if let Bench::Cluster(args) = bench {
+        return cluster::run(args);
+    }
     if cfg!(debug_assertions) {
         return again_in_release();
     }
@@ -171,7 +177,7 @@ pub(crate) fn run(bench: &Bench) -> ExitCode {
         Bench::Fanout(args) => runtime.block_on(fanout::run(args)),
         Bench::Fleet(args) => runtime.block_on(fleet::run(args)),
         Bench::Serve(args) => runtime.block_on(kill::serve(args)),
-        Bench::Package { .. } => Ok(()),
+        Bench::Package { .. } | Bench::Cluster(_) => Ok(()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

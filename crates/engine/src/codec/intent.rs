@@ -28,9 +28,9 @@ pub(crate) enum Record {
 /// Writes the records of one submission.
 pub(crate) fn encode_intent<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<u8> {
     let list: Value = records.into_iter().map(one).collect();
-    object([("format", FORMAT.into()), ("records", list)])
-        .to_string()
-        .into_bytes()
+    let intent = object([("format", FORMAT.into()), ("records", list)]);
+    // Written straight into bytes: as a text, each piece would be looked at once more. A value of texts and numbers cannot fail.
+    serde_json::to_vec(&intent).unwrap_or_default()
 }
 
 fn one(record: &Record) -> Value {

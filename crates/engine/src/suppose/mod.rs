@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{ObjectKey, ObjectMeta, Revision};
+use package::changes::Recurring;
 use plan::set::QuietTime;
 
 use crate::collected::Collected;
@@ -71,6 +72,8 @@ pub(crate) struct Supposed {
     held: Vec<::store::Written>,
     /// Supposed revisions whose commits do not exist.
     unreal: BTreeSet<ObjectKey>,
+    /// How files of the targets that were planned so far change.
+    pub(crate) recurring: Arc<Recurring>,
 }
 
 impl Supposed {
@@ -120,6 +123,7 @@ impl Supposed {
             version: Mutex::new(u128::from(u64::MAX)),
             held: Vec::new(),
             unreal: BTreeSet::new(),
+            recurring: Arc::default(),
         }
     }
 

@@ -76,7 +76,7 @@ pub(super) fn engine(
     let handle = ground.server.handle();
     let namespaces: Namespaces = Arc::new(options.namespaces.clone());
     let parts = (
-        ground.remote.clone(),
+        ground.remote.within(ground.term),
         Arc::clone(ground.seen),
         Arc::clone(ground.term),
     );

@@ -23,6 +23,12 @@ const DURATION: Duration = Duration::from_secs(15);
 /// How often it is renewed.
 const RENEW: Duration = Duration::from_secs(3);
 
+/// How long a renewal is waited for, and a handing over: an answer that is lost must not cost the term.
+const ANSWER: Duration = Duration::from_secs(3);
+
+/// How often the Lease is tried to be handed over.
+const TRIES: usize = 4;
+
 /// How long to wait after the cluster could not be asked.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -149,6 +155,10 @@ impl Lease {
             tokio::time::sleep(DURATION).await;
             return Ok(None);
         }
+        if now.holder == self.me.id {
+            // The answer to the write that took it was lost. Nothing was begun in that term yet.
+            return self.take(&lease, now.term).await;
+        }
         self.register(&lease, &now).await?;
         let mut lease = lease;
         if !now.holder.is_empty() {
@@ -210,7 +220,8 @@ impl Lease {
             tokio::time::sleep(RENEW).await;
             loop {
                 let started = boot_time();
-                match self.renew(term, &mut lease).await {
+                let renewed = tokio::time::timeout(ANSWER, self.renew(term, &mut lease)).await;
+                match renewed.unwrap_or_else(|_| Err(unheard())) {
                     Ok(()) => {
                         self.term.renewed(term, started);
                         break;
@@ -239,19 +250,26 @@ impl Lease {
     /// Hands the Lease to whoever waits for it. A failure costs its duration, nothing else.
     pub(super) async fn release(&self) {
         self.term.end();
-        let Ok(Some(lease)) = self.read().await else {
-            return;
-        };
-        if held(&lease).holder != self.me.id {
-            return;
+        for _ in 0..TRIES {
+            let handed = tokio::time::timeout(ANSWER, self.hand_over()).await;
+            match handed.unwrap_or_else(|_| Err(unheard())) {
+                Ok(()) => return,
+                // Another replica may just have written its entry.
+                Err(failure) => tracing::warn!(%failure, "the Lease was not handed over"),
+            }
         }
+    }
+
+    async fn hand_over(&self) -> Result<(), Failure> {
+        let lease = self.read().await?;
+        let Some(lease) = lease.filter(|lease| held(lease).holder == self.me.id) else {
+            return Ok(());
+        };
         let patch = json!({
             "metadata": {"resourceVersion": version_of(&lease).to_string()},
             "spec": {"holderIdentity": ""},
         });
-        if let Err(failure) = self.patch(&patch).await {
-            tracing::warn!(%failure, "the Lease was not handed over");
-        }
+        self.patch(&patch).await.map(drop)
     }
 
     async fn read(&self) -> Result<Option<Value>, Failure> {
@@ -421,6 +439,10 @@ fn after(lease: i64, records: i64) -> Result<i64, Failure> {
             "a record names the highest term there is: remove the record offshoot-term",
         )
     })
+}
+
+fn unheard() -> Failure {
+    Failure::new(503, Reason::ServiceUnavailable, "no answer came in time")
 }
 
 fn resource() -> ResourceName {

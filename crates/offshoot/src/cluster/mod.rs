@@ -18,6 +18,7 @@ mod objects;
 mod options;
 mod records;
 mod remote;
+mod repeats;
 mod replicas;
 mod routing;
 mod scratch;

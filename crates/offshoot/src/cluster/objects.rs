@@ -1,11 +1,12 @@
 //! The cluster as the one that keeps objects. Package revisions are not among them: those this process serves itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use apiserver::Failure;
 use apiserver::authz::{Setters, Writers};
 use apiserver::gateway::{Attributes, Decision, User};
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::{Failure, Reason};
 use async_trait::async_trait;
 use engine::ports::{Delta, Feed, Gvk, Known};
 use futures::StreamExt as _;
@@ -24,6 +25,10 @@ use crate::ports::{
 
 /// The media type of changes.
 const MERGE: &str = "application/merge-patch+json";
+
+/// How often a creation is tried whose answer was lost, and how long after.
+const TRIES: usize = 4;
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Which namespaces are served; all, if none is named.
 pub(super) type Namespaces = Arc<Vec<Namespace>>;
@@ -252,9 +257,25 @@ impl ObjectApi for ClusterObjects {
         namespace: &str,
         object: Value,
     ) -> Result<Value, Failure> {
-        self.term.check()?;
-        let made = self.remote.create(resource, namespace, &object).await?;
-        Ok(self.saw(resource, made))
+        let mut last = None;
+        for _ in 0..TRIES {
+            self.term.check()?;
+            match self.remote.create(resource, namespace, &object).await {
+                Ok(made) => return Ok(self.saw(resource, made)),
+                Err(failure) if failure.reason == Reason::AlreadyExists => {
+                    let name = api::str_at(&object, &["metadata", "name"]).unwrap_or_default();
+                    let now = self.get(resource, namespace, name).await?;
+                    // Was it this creation, whose answer was lost?
+                    return now.filter(|now| is_made_of(now, &object)).ok_or(failure);
+                }
+                Err(failure) if failure.code >= 500 || failure.code == 429 => {
+                    last = Some(failure);
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Err(last.unwrap_or_else(|| Failure::internal("no try was made")))
     }
 
     async fn delete(
@@ -335,6 +356,23 @@ impl ObjectApi for ClusterObjects {
                  get, list and watch on it the label offshoot.dev/aggregate-to-read: \"true\""
             ),
         })
+    }
+}
+
+/// Whether an object is what was asked to be made: its owners are the same, by their uids, and it says the same.
+fn is_made_of(now: &Value, asked: &Value) -> bool {
+    let owners = |object: &Value| object["metadata"]["ownerReferences"].clone();
+    !owners(asked).is_null() && owners(now) == owners(asked) && covers(&now["spec"], &asked["spec"])
+}
+
+/// Whether one value says all that another says; a server adds defaults.
+fn covers(more: &Value, less: &Value) -> bool {
+    match (more, less) {
+        (Value::Object(more), Value::Object(less)) => less.iter().all(|(key, value)| {
+            let there = more.get(key).unwrap_or(&Value::Null);
+            covers(there, value)
+        }),
+        (more, less) => more == less,
     }
 }
 

@@ -15,6 +15,7 @@ use super::follow::{Step, follow};
 use super::namespaces;
 use super::remote::{Remote, version_of};
 use super::seen::Seen;
+use super::term::Term;
 
 /// The resource in which records lie.
 pub(crate) fn resource() -> ResourceName {
@@ -36,15 +37,17 @@ pub(super) struct Ingest {
     /// How many records somebody else removed where nothing goes.
     lost: watch::Sender<u64>,
     seen: Arc<Seen>,
+    term: Arc<Term>,
 }
 
 impl Ingest {
-    /// Nothing is known yet; `seen` says what namespaces are.
-    pub(super) fn new(seen: Arc<Seen>) -> Arc<Self> {
+    /// Nothing is known yet; `seen` says what namespaces are, `term` whether this replica is the one that removes.
+    pub(super) fn new(seen: Arc<Seen>, term: Arc<Term>) -> Arc<Self> {
         Arc::new(Self {
             ours: Mutex::default(),
             lost: watch::Sender::new(0),
             seen,
+            term,
             mirror: OnceLock::new(),
             uids: Mutex::default(),
             marker: watch::Sender::new(0),
@@ -90,7 +93,8 @@ impl Ingest {
     /// Whether the record of this place was removed by nobody who may.
     fn is_loss(&self, place: &(String, String)) -> bool {
         let mut ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
-        if ours.remove(place) {
+        // A standby does not know what the holder removes.
+        if ours.remove(place) || self.term.number() == 0 {
             return false;
         }
         let namespace = self.seen.get(namespaces::PLURAL, "", &place.0);

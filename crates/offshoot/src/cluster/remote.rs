@@ -1,7 +1,7 @@
 //! Requests to the cluster's API server, objects as JSON in the order in which they were sent.
 //!
-//! Nothing is retried here but what the client does for a server that is too busy: whoever asks knows what a lost answer
-//! means. No request but a watch waits longer than [`PATIENCE`].
+//! Nothing is retried here but reads, and what the client does for a server that is too busy: whoever asks knows what a lost
+//! answer means. No request but a watch waits longer than [`PATIENCE`], and what changes something in a term not beyond its end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,10 +16,15 @@ use kube::core::WatchEvent;
 use kube::core::response::Status;
 use serde_json::Value;
 
+use super::term::Term;
 use crate::exit;
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often a read is tried, and how long after.
+const READS: usize = 3;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// How many objects one answer to a list holds.
 const PAGE: usize = 500;
@@ -82,6 +87,8 @@ impl Asked {
 pub(crate) struct Remote {
     client: kube::Client,
     asked: Arc<Asked>,
+    /// The term in which something may be changed, where it is bound to one.
+    term: Option<Arc<Term>>,
 }
 
 impl std::fmt::Debug for Remote {
@@ -95,6 +102,15 @@ impl Remote {
         Self {
             client,
             asked: Arc::default(),
+            term: None,
+        }
+    }
+
+    /// The same, for what is done in a term: the client tries nothing anew after it, and nothing is waited for.
+    pub(super) fn within(&self, term: &Arc<Term>) -> Self {
+        Self {
+            term: Some(Arc::clone(term)),
+            ..self.clone()
         }
     }
 
@@ -199,7 +215,7 @@ impl Remote {
         let asked = self
             .client
             .request_events::<Value>(request("GET", &uri, "", Vec::new())?);
-        let events = within(asked).await?;
+        let events = within(tokio::time::Instant::now() + PATIENCE, asked).await?;
         // A server that neither speaks nor ends the watch in time is not there any more.
         let silence = Duration::from_secs(WATCH_SECONDS + 15);
         let state = (events.boxed(), false);
@@ -297,11 +313,24 @@ impl Remote {
         media: &str,
         body: Vec<u8>,
     ) -> Result<Value, Failure> {
-        within(
-            self.client
-                .request::<Value>(request(method, uri, media, body)?),
-        )
-        .await
+        let patience = match (&self.term, method) {
+            (None, _) | (_, "GET") => PATIENCE,
+            (Some(term), _) => PATIENCE.min(term.left()),
+        };
+        let until = tokio::time::Instant::now() + patience;
+        let mut tries = if method == "GET" { READS } else { 1 };
+        loop {
+            let request = request(method, uri, media, body.clone())?;
+            let asked = self.client.request::<Value>(request);
+            tries -= 1;
+            match within(until, asked).await {
+                // A read that was lost changed nothing.
+                Err(failure) if failure.code == 503 && tries > 0 => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                answer => return answer,
+            }
+        }
     }
 }
 
@@ -328,8 +357,11 @@ pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, ex
 }
 
 /// Waits for an answer, not for ever.
-async fn within<T>(asked: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
-    match tokio::time::timeout(PATIENCE, asked).await {
+async fn within<T>(
+    until: tokio::time::Instant,
+    asked: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Failure> {
+    match tokio::time::timeout_at(until, asked).await {
         Ok(answer) => answer.map_err(failure),
         Err(_) => Err(unreachable("no answer came in time")),
     }

@@ -14,6 +14,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
 use rustls::pki_types::CertificateDer;
@@ -24,6 +25,7 @@ use tokio::sync::watch;
 
 use super::door::Serving;
 use super::lease::{Held, Lease};
+use super::repeats::Known;
 
 /// For which holder and term a request is meant.
 const HOLDER: HeaderName = HeaderName::from_static("offshoot-holder");
@@ -32,11 +34,20 @@ const TERM: HeaderName = HeaderName::from_static("offshoot-term");
 /// Who asks: JSON in base64.
 const USER: HeaderName = HeaderName::from_static("offshoot-user");
 
+/// The number that a replica gives a request which changes something: it may come again.
+const REQUEST: HeaderName = HeaderName::from_static("offshoot-request");
+
+/// How often a request is handed over whose answer does not come.
+const TRIES: usize = 4;
+
+/// How long an answer to a change is waited for before the request is handed over again, which joins the one that is under way.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(15);
+
 /// How large a request's body may be, in bytes; the holder has limits of its own.
-const LARGEST: usize = 64 << 20;
+pub(super) const LARGEST: usize = 64 << 20;
 
 /// What the other side says about itself and whom it speaks for; nothing of it comes from a client.
-const OURS: [HeaderName; 3] = [HOLDER, TERM, USER];
+const OURS: [HeaderName; 4] = [HOLDER, TERM, USER, REQUEST];
 
 /// The replicas of this release.
 #[derive(Debug)]
@@ -150,7 +161,6 @@ impl Forward {
         if now.holder.is_empty() || now.address.is_empty() {
             return Err(elsewhere("no replica holds the Lease"));
         }
-        let client = self.client(&now.address).await?;
         let headers = request.headers_mut();
         for name in [
             http::header::AUTHORIZATION,
@@ -172,26 +182,61 @@ impl Forward {
         headers.insert(HOLDER, value(&now.holder)?);
         headers.insert(TERM, value(&now.term.to_string())?);
         headers.insert(USER, value(&write_user(user))?);
-        let (parts, body) = request.into_parts();
-        let mut forward = http::Request::builder()
-            .method(parts.method)
-            .uri(parts.uri.path_and_query().map_or("/", |p| p.as_str()));
-        if let Some(all) = forward.headers_mut() {
-            *all = parts.headers;
+        let changes = !request.method().is_safe();
+        if changes {
+            let number = uuid::Uuid::new_v4().simple().to_string();
+            request.headers_mut().insert(REQUEST, value(&number)?);
         }
+        let (parts, body) = request.into_parts();
         let body = axum::body::to_bytes(body, LARGEST).await;
         let body = body.map_err(|_| Failure::too_large(LARGEST))?;
-        let forward = forward.body(kube::client::Body::from(body));
-        let forward = forward.map_err(|e| Failure::internal(e.to_string()))?;
-        match client.send(forward).await {
-            Ok(response) => Ok(response.map(Body::new)),
-            Err(error) => {
-                *self.holder.lock().await = None;
-                tracing::debug!(%error, "the holder was not reached");
-                Err(elsewhere(
-                    "the replica that holds the Lease cannot be reached",
-                ))
+        self.repeat(&now, &parts, &body, changes).await
+    }
+
+    /// Hands a request over until an answer comes: one that changes something is known to the holder by its number.
+    async fn repeat(
+        &self,
+        now: &Held,
+        parts: &Parts,
+        body: &Bytes,
+        changes: bool,
+    ) -> Result<Response, Failure> {
+        let mut sent = false;
+        for _ in 0..TRIES {
+            let client = self.client(&now.address).await?;
+            let request = again(parts, body)?;
+            let answered = match changes {
+                // What it answers is short, and could be cut off.
+                true => tokio::time::timeout(PATIENCE, whole(&client, request)).await,
+                false => Ok(asked(&client, request).await),
+            };
+            match answered {
+                Ok(Ok(response)) => return Ok(response),
+                Ok(Err(lost)) => {
+                    tracing::debug!(why = lost.why, "the holder did not answer");
+                    sent |= lost.sent;
+                }
+                Err(_) => sent = true,
             }
+            *self.holder.lock().await = None;
+            let still = {
+                let heard = self.heard.borrow();
+                (&heard.holder, heard.term) == (&now.holder, now.term)
+            };
+            if !still {
+                break;
+            }
+        }
+        match changes && sent {
+            // Nobody may take this for a request that was not done, and send it again unseen.
+            true => Err(Failure::new(
+                504,
+                Reason::Timeout,
+                "the replica that holds the Lease did not answer: what was asked for may be done or not",
+            )),
+            false => Err(elsewhere(
+                "the replica that holds the Lease cannot be reached",
+            )),
         }
     }
 
@@ -217,6 +262,73 @@ impl Forward {
     }
 }
 
+/// The same request once more.
+fn again(parts: &Parts, body: &Bytes) -> Result<http::Request<kube::client::Body>, Failure> {
+    let mut request = http::Request::builder()
+        .method(parts.method.clone())
+        .uri(parts.uri.path_and_query().map_or("/", |p| p.as_str()));
+    if let Some(all) = request.headers_mut() {
+        all.clone_from(&parts.headers);
+    }
+    let request = request.body(kube::client::Body::from(body.to_vec()));
+    request.map_err(|e| Failure::internal(e.to_string()))
+}
+
+/// Why there is no answer.
+struct Lost {
+    why: String,
+    /// Whether the holder may have got the request.
+    sent: bool,
+}
+
+async fn asked(
+    client: &kube::Client,
+    request: http::Request<kube::client::Body>,
+) -> Result<Response, Lost> {
+    match client.send(request).await {
+        Ok(response) => Ok(response.map(Body::new)),
+        Err(error) => Err(Lost {
+            why: error.to_string(),
+            sent: !is_unreached(&error),
+        }),
+    }
+}
+
+async fn whole(
+    client: &kube::Client,
+    request: http::Request<kube::client::Body>,
+) -> Result<Response, Lost> {
+    let (parts, body) = asked(client, request).await?.into_parts();
+    let body = axum::body::to_bytes(body, LARGEST).await;
+    let body = body.map_err(|error| Lost {
+        why: error.to_string(),
+        sent: true,
+    })?;
+    Ok(Response::from_parts(parts, Body::from(body)))
+}
+
+/// Whether there was no connection.
+fn is_unreached(error: &kube::Error) -> bool {
+    use std::io::ErrorKind::{
+        ConnectionRefused, HostUnreachable, NetworkDown, NetworkUnreachable, TimedOut,
+    };
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(now) = cause {
+        if let Some(io) = now.downcast_ref::<std::io::Error>() {
+            let unreached = [
+                ConnectionRefused,
+                HostUnreachable,
+                NetworkDown,
+                NetworkUnreachable,
+                TimedOut,
+            ];
+            return unreached.contains(&io.kind());
+        }
+        cause = now.source();
+    }
+    false
+}
+
 /// 503 with the time after which it is worth to ask again.
 fn elsewhere(why: &str) -> Failure {
     Failure::new(503, Reason::ServiceUnavailable, why)
@@ -225,6 +337,13 @@ fn elsewhere(why: &str) -> Failure {
 /// Whether a request was handed over by another replica, or claims so.
 pub(super) fn is_forwarded(headers: &http::HeaderMap) -> bool {
     headers.contains_key(USER)
+}
+
+/// By which number and certificate a request is known that another replica may hand over again; `None` for any other.
+pub(super) fn known(parts: &http::HeaderMap, chain: Option<&Chain>) -> Option<Known> {
+    let number = parts.get(REQUEST)?.to_str().ok()?;
+    let shown = fingerprint(chain?.0.first()?);
+    (is_forwarded(parts) && number.len() <= 64).then(|| (shown, number.to_owned()))
 }
 
 /// A refusal as clients of Kubernetes read it.

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use apiserver::{Failure, Reason};
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use tokio::sync::watch;
 
 use super::door::Identity;
-use super::replicas::{Forward, is_forwarded, refusal};
+use super::repeats::Repeats;
+use super::replicas::{Forward, LARGEST, Replicas, is_forwarded, known, refusal};
 use super::term::Term;
 
 /// What this replica is.
@@ -31,6 +33,8 @@ pub(super) struct Routing {
     pub(super) identity: Arc<Identity>,
     pub(super) term: Arc<Term>,
     pub(super) forward: Forward,
+    pub(super) replicas: Arc<Replicas>,
+    pub(super) repeats: Repeats,
 }
 
 /// The server's router, with what is another replica's handed to it.
@@ -45,7 +49,7 @@ async fn route(State(routing): State<Arc<Routing>>, request: Request, next: Next
     }
     if stage == Stage::Holding {
         return match routing.term.check() {
-            Ok(()) => next.run(request).await,
+            Ok(()) => answer(&routing, request, next).await,
             // Another replica may have written since: what is known here may be old.
             Err(failure) => refusal(&failure),
         };
@@ -66,6 +70,25 @@ async fn route(State(routing): State<Arc<Routing>>, request: Request, next: Next
             routing.forward.hand_over(&user, request).await
         }
         Err(failure) => refusal(&failure),
+    }
+}
+
+/// Answers; what another replica may hand over again is done once, and without the connection that brought it.
+async fn answer(routing: &Routing, request: Request, next: Next) -> Response {
+    let Some(known) = known(request.headers(), request.extensions().get()) else {
+        return next.run(request).await;
+    };
+    let (parts, body) = request.into_parts();
+    // Nobody else may fill what is remembered.
+    if let Err(failure) = routing.replicas.forwarded(&parts).await {
+        return refusal(&failure);
+    }
+    match axum::body::to_bytes(body, LARGEST).await {
+        Ok(body) => {
+            let request = Request::from_parts(parts, Body::from(body));
+            routing.repeats.once(known, || next.run(request)).await
+        }
+        Err(_) => refusal(&Failure::too_large(LARGEST)),
     }
 }
 

@@ -19,6 +19,7 @@ use super::lease::{Lease, Replica};
 use super::options::Options;
 use super::records::Ingest;
 use super::remote::Remote;
+use super::repeats::Repeats;
 use super::replicas::{Forward, Replicas, certificates, fingerprint};
 use super::routing::{Routing, Stage, through};
 use super::scratch::Scratch;
@@ -85,7 +86,7 @@ impl Started {
         tracing::info!(account = %account.name, "the cluster knows this replica");
         neighbours::look(&remote, &options.lease).await?;
         let (seen, term) = (Arc::<Seen>::default(), Term::new());
-        let records = Ingest::new(Arc::clone(&seen));
+        let records = Ingest::new(Arc::clone(&seen), Arc::clone(&term));
         let identity = Arc::new(Identity::new(client.clone()));
         let own = own_certificate()?;
         let lease = Arc::new(Lease::new(
@@ -94,22 +95,16 @@ impl Started {
             own.replica(&options.advertise),
             Arc::clone(&term),
         ));
+        let replicas = Replicas::of(&lease, &own.id);
         let host = Arc::new(ClusterHost {
-            remote: remote.clone(),
+            remote: remote.within(&term),
             identity: Arc::clone(&identity),
-            replicas: Replicas::of(&lease, &own.id),
+            replicas: Arc::clone(&replicas),
             seen: Arc::clone(&seen),
             records: Arc::clone(&records),
             term: Arc::clone(&term),
         });
-        let mut builder = Server::builder()
-            .aggregated(host)
-            .authorizer(Arc::new(Access::new(client.clone())));
-        for resource in gateway::definitions(options.package_bytes)? {
-            builder = builder.resource(resource);
-        }
-        let server = builder.build().await;
-        let server = server.map_err(|e| Failure::of("make the server", &e))?;
+        let server = server_of(host, client.clone(), options.package_bytes).await?;
         records.feeds(Mirror::new(
             server.handle().core().store.clone(),
             format!("packagerevisions.{}", api::PACKAGE_GROUP).into(),
@@ -125,6 +120,8 @@ impl Started {
                 (&own.certificate, &own.key),
                 (Arc::clone(&serving), &name),
             ),
+            replicas,
+            repeats: Repeats::default(),
         });
         let stamps = written_by(&account.name);
         let listening = server
@@ -231,6 +228,22 @@ impl Started {
         self.lease.release().await;
         Failure::new(why.to_owned())
     }
+}
+
+/// The package API's server over the cluster.
+async fn server_of(
+    host: Arc<ClusterHost>,
+    client: kube::Client,
+    package_bytes: u64,
+) -> Result<Server, Failure> {
+    let mut builder = Server::builder()
+        .aggregated(host)
+        .authorizer(Arc::new(Access::new(client)));
+    for resource in gateway::definitions(package_bytes)? {
+        builder = builder.resource(resource);
+    }
+    let server = builder.build().await;
+    server.map_err(|e| Failure::of("make the server", &e))
 }
 
 /// Follows what every replica needs of the cluster, for as long as the process lives.

@@ -55,8 +55,13 @@ impl Term {
 
     /// Whether an effect may start now.
     pub(super) fn is_on(&self) -> bool {
-        let now = boot_time().as_millis();
-        now < u128::from(self.until.load(Ordering::Acquire))
+        !self.left().is_zero()
+    }
+
+    /// For how long effects may start, if the Lease is not renewed.
+    pub(super) fn left(&self) -> Duration {
+        let until = Duration::from_millis(self.until.load(Ordering::Acquire));
+        until.saturating_sub(boot_time())
     }
 
     /// Refuses an effect outside of the term.

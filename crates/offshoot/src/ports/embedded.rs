@@ -122,8 +122,12 @@ impl ObjectApi for Embedded {
         part: Part,
         change: &Change<'_>,
     ) -> Result<String, Failure> {
-        self.change(resource, key, version, part, change, None)
-            .await
+        let change = self.change(resource, key, version, part, change, None);
+        let version = change.await?;
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        // It may have gone with its last finalizer.
+        let still = self.handle.stored(resource, namespace, name)?;
+        Ok(still.map(|_| version).unwrap_or_default())
     }
 
     async fn write_and_read(

@@ -139,3 +139,6 @@ fn failed(attempt: impl Into<String>, failure: &apiserver::Failure) -> PortError
     };
     PortError::new(class, attempt, failure.message.clone())
 }
+
+#[cfg(test)]
+mod tests;

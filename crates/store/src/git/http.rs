@@ -43,6 +43,8 @@ pub(crate) struct NoAnswer {
     pub(crate) text: String,
     /// Whether the other side may have acted all the same.
     pub(crate) acted: bool,
+    /// Whether a question broke off that was being answered: it may be asked again at once.
+    pub(crate) broke: bool,
 }
 
 impl NoAnswer {
@@ -51,6 +53,7 @@ impl NoAnswer {
             class,
             text: text.into(),
             acted: false,
+            broke: false,
         }
     }
 }
@@ -300,6 +303,7 @@ async fn exchange(
         class: Class::Unavailable,
         text: format!("the connection was lost: {e}"),
         acted: post,
+        broke: !post,
     };
     pulse.beat();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
@@ -372,5 +376,10 @@ fn refusal(status: StatusCode, headers: &HeaderMap, post: bool) -> NoAnswer {
             None => format!("it answered {status}"),
         },
     };
-    NoAnswer { class, text, acted }
+    NoAnswer {
+        class,
+        text,
+        acted,
+        broke: false,
+    }
 }

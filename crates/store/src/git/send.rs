@@ -33,6 +33,7 @@ impl GitDisk {
             class: Class::Unavailable,
             text: cut.text().to_owned(),
             acted,
+            broke: false,
         };
         if self.git.bounds.are_over() {
             return Err(failed(Cut::Ended, false));
@@ -52,31 +53,46 @@ impl GitDisk {
         said.unwrap_or_else(|cut| Err(failed(cut, post)))
     }
 
+    /// What the other side advertises, heard to its end; `None` if it does not speak the smart protocol.
+    fn listen(&self, service: &'static str, who: &Who) -> Result<Option<Advertisement>, NoAnswer> {
+        let path = format!("/info/refs?service={service}");
+        let bounds = &self.git.bounds;
+        let mut read = Advertised::new(service, bounds.refs);
+        self.ask_server(path, service, None, who, &mut |bytes| {
+            let within = read.take(bytes);
+            within.then_some(()).ok_or_else(|| NoAnswer {
+                class: Class::Limit,
+                text: bounds.too_many_refs(),
+                acted: false,
+                broke: false,
+            })
+        })?;
+        match read.end() {
+            Ok(read) => Ok(Some(read)),
+            Err(Unread::Foreign) => Ok(None),
+            Err(Unread::Cut) => Err(NoAnswer {
+                class: Class::Unavailable,
+                text: "the list of its refs breaks off".to_owned(),
+                acted: false,
+                broke: true,
+            }),
+        }
+    }
+
     fn advertisement(
         &self,
         attempt: &'static str,
         service: &'static str,
         who: &Who,
     ) -> Result<Option<Advertisement>> {
-        let path = format!("/info/refs?service={service}");
-        let bounds = &self.git.bounds;
-        let mut read = Advertised::new(service, bounds.refs);
-        let said = self.ask_server(path, service, None, who, &mut |bytes| {
-            let within = read.take(bytes);
-            within.then_some(()).ok_or_else(|| NoAnswer {
-                class: Class::Limit,
-                text: bounds.too_many_refs(),
-                acted: false,
-            })
-        });
-        said.map_err(|f| self.git.error(attempt, f.class, &f.text))?;
-        let read = match read.end() {
-            Ok(read) => read,
-            Err(Unread::Foreign) => return Ok(None),
-            Err(Unread::Cut) => {
-                let text = "the list of its refs breaks off";
-                return Err(self.git.error(attempt, Class::Unavailable, text));
-            }
+        let said = match self.listen(service, who) {
+            // A proxy that ends a connection while it is used: nothing was asked to be done.
+            Err(failure) if failure.broke => self.listen(service, who),
+            said => said,
+        };
+        let read = said.map_err(|f| self.git.error(attempt, f.class, &f.text))?;
+        let Some(read) = read else {
+            return Ok(None);
         };
         if read.can("object-format=sha256") {
             let what = "SHA-256 object ids".to_owned();
@@ -154,6 +170,7 @@ impl GitDisk {
                     class: Class::Limit,
                     text: "its answer to a push does not end".to_owned(),
                     acted: true,
+                    broke: false,
                 })
             },
         );

@@ -14,7 +14,7 @@ use store::{
 
 use crate::local::{draft_on, head, name, one};
 use crate::oracle::{available, fsck, git};
-use testkit::git_http::Server;
+use testkit::git_http::{Asked, Fault, Server};
 
 /// A served repository and our store.
 pub(crate) struct Remote {
@@ -478,3 +478,30 @@ both![
     what_people_push_is_mirrored,
     pins_stay_here,
 ];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_that_breaks_off_is_made_again() {
+    if !available() {
+        return;
+    }
+    let world = Remote::new(GitOptions::default());
+    let repo = world.open().await;
+    for (name, fault) in [
+        ("nothing", Fault::CutAnswer(0)),
+        ("a-part", Fault::CutAnswer(50)),
+        ("half-a-list", Fault::ShortenAnswer(50)),
+        ("no-request", Fault::CutRequest(50)),
+    ] {
+        world
+            .server
+            .set(|m| m.faults.push((Asked::RefsToPush, fault)));
+        draft_on(&*repo, name).await;
+        assert_eq!(world.server.manners().faults, [], "{name}");
+    }
+    // Once, not for ever.
+    let cut = (Asked::RefsToPush, Fault::CutAnswer(50));
+    world.server.set(|m| m.faults.extend([cut, cut]));
+    let (_, submission) = one(&*repo, "twice");
+    let answer = repo.submit(submission).await;
+    assert!(answer.is_err_and(|e| e.class() == Class::Unavailable));
+}

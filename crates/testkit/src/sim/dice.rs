@@ -3,11 +3,11 @@
 
 /// A splitmix64 generator.
 #[derive(Debug, Clone)]
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// The generator of a seed.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
     }
 
@@ -20,17 +20,17 @@ impl Dice {
     }
 
     /// A number below `sides`.
-    pub(super) fn roll(&mut self, sides: u64) -> u64 {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.next() % sides.max(1)
     }
 
     /// Whether one in `sides` comes up.
-    pub(super) fn one_in(&mut self, sides: u64) -> bool {
+    pub(crate) fn one_in(&mut self, sides: u64) -> bool {
         self.roll(sides) == 0
     }
 
     /// One of these.
-    pub(super) fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         let at = self.roll(u64::try_from(of.len()).unwrap_or(1));
         of.get(usize::try_from(at).unwrap_or(0))
     }

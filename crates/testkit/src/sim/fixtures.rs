@@ -246,7 +246,7 @@ fn labels() -> Function {
 }
 
 /// A variant that follows the latest upstream.
-pub(super) fn variant(name: &str, repo: &str, region: &str) -> Variant {
+pub(crate) fn variant(name: &str, repo: &str, region: &str) -> Variant {
     Variant {
         key: key(NS, name),
         meta: Arc::default(),

@@ -13,10 +13,10 @@
 mod by_hand;
 mod chaos;
 mod check;
-mod dice;
+pub(crate) mod dice;
 mod farewell;
 mod faults;
-mod fixtures;
+pub(crate) mod fixtures;
 mod git;
 mod ledger;
 mod matrix;

@@ -11,7 +11,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use super::answers::{Answers, Bounds, Question, Unanswered};
+use super::answers::{Answers, Bounds, Question, Unanswered, reviewed};
 
 const BOUNDS: Bounds = Bounds {
     keep: Duration::from_secs(10),
@@ -70,8 +70,8 @@ async fn review(client: Client, spec: SubjectAccessReviewSpec) -> Result<Decisio
         spec,
         ..SubjectAccessReview::default()
     };
-    let said = reviews.create(&PostParams::default(), &asked).await;
-    let said = said.map_err(|e| e.to_string())?;
+    let params = PostParams::default();
+    let said = reviewed(|| reviews.create(&params, &asked)).await?;
     let status = said.status.ok_or_else(|| "it gave no verdict".to_owned())?;
     if let Some(error) = status.evaluation_error {
         tracing::debug!(error, "rights were judged in part");

@@ -169,6 +169,25 @@ impl<A> Held<A> {
     }
 }
 
+/// How long a first answer is waited for, where there is a second try.
+const FIRST: Duration = Duration::from_secs(4);
+
+/// Asks, and once more where no answer came: a review changes nothing, and one that is lost must not refuse anybody.
+pub(super) async fn reviewed<T, F>(ask: impl Fn() -> F) -> Result<T, Unanswered>
+where
+    F: Future<Output = kube::Result<T>>,
+{
+    match tokio::time::timeout(FIRST, ask()).await {
+        Ok(Ok(said)) => return Ok(said),
+        Ok(Err(error)) if matches!(&error, kube::Error::Api(said) if said.code < 500) => {
+            return Err(error.to_string());
+        }
+        Ok(Err(error)) => tracing::debug!(%error, "a review was not answered; asking again"),
+        Err(_) => tracing::debug!("a review was not answered in time; asking again"),
+    }
+    ask().await.map_err(|e| e.to_string())
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,6 +20,8 @@ pub(super) struct Watched {
     asked: Mutex<Vec<String>>,
     /// Whether nothing is answered but 500.
     pub(super) down: AtomicBool,
+    /// How many of the next answers are lost.
+    pub(super) lost: AtomicUsize,
     /// How many milliseconds each answer takes.
     pub(super) slow: AtomicUsize,
 }
@@ -107,5 +109,13 @@ async fn watch(State(seen): State<Arc<Watched>>, request: Request, next: Next) -
     if seen.down.load(Ordering::SeqCst) {
         return (StatusCode::INTERNAL_SERVER_ERROR, "etcdserver: no leader").into_response();
     }
-    next.run(request).await
+    let response = next.run(request).await;
+    let less = |left: usize| left.checked_sub(1);
+    match seen
+        .lost
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+    {
+        Ok(_) => StatusCode::BAD_GATEWAY.into_response(),
+        Err(_) => response,
+    }
 }

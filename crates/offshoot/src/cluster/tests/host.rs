@@ -7,7 +7,8 @@ use apiserver::storage::{CommitError, Expect};
 use serde_json::{Value, json};
 
 use super::super::records;
-use super::world::World;
+use super::super::term::{GRACE, boot_time};
+use super::world::{Loss, World};
 
 const RECORDS: &str = "/apis/offshoot.dev/v1alpha1/namespaces/shop/revisionrecords";
 
@@ -223,4 +224,23 @@ async fn a_record_that_somebody_else_removes_is_a_loss_and_ours_is_none() {
     let loses = tokio::time::timeout(soon * 10, host.records.loses());
     let (loses, done) = tokio::join!(loses, removed);
     assert!(done.is_ok() && loses.is_ok());
+}
+
+#[tokio::test]
+async fn no_write_is_waited_for_beyond_the_term() {
+    let world = World::new().await;
+    let (host, term) = world.host(1).await;
+    let left = std::time::Duration::from_millis(500);
+    term.renewed(1, (boot_time() + left).saturating_sub(GRACE));
+    world
+        .seen
+        .lose_of(&format!("POST {RECORDS}"), Loss::Silence);
+    let write = host.write(write(Expect::Absent, Some(revision("one"))));
+    // Whoever waited for as long as for any answer would wait twice as long.
+    let written = tokio::time::timeout(GRACE, write).await;
+    assert!(
+        written.is_ok_and(|written| written.is_err()),
+        "it is given up when the term ends"
+    );
+    assert!(world.seen.has_lost());
 }

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::super::holder;
 use super::super::records;
-use super::world::World;
+use super::world::{Loss, World};
+
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/offshoot-system/leases";
 
 fn leases() -> ResourceName {
     ResourceName::new("coordination.k8s.io", "v1", "leases")
@@ -214,4 +216,65 @@ async fn the_holders_address_is_put_back() {
     soon(put_back).await;
     assert!(!holding.is_finished() && term.is_on());
     holding.abort();
+}
+
+#[tokio::test]
+async fn a_lease_whose_answer_was_lost_is_held_in_the_same_term() {
+    let world = World::new().await;
+    world.seen.lose(&format!("POST {LEASES}"));
+    let (lease, term) = world.lease("a");
+    assert_eq!(
+        soon(lease.acquire()).await,
+        1,
+        "it is not waited for, as if it were another one's"
+    );
+    assert!(term.is_on());
+    lease.release().await;
+    world.seen.lose(&format!("PATCH {LEASES}"));
+    assert_eq!(soon(lease.acquire()).await, 2);
+    assert!(world.seen.has_lost() && term.is_on());
+}
+
+#[tokio::test]
+async fn a_renewal_that_nobody_answers_costs_no_term() {
+    let world = World::new().await;
+    let (lease, term) = world.lease("a");
+    let number = soon(lease.acquire()).await;
+    let holding = tokio::spawn({
+        let lease = lease.clone();
+        async move { lease.hold(number).await }
+    });
+    world
+        .seen
+        .lose_of(&format!("PATCH {LEASES}"), Loss::Silence);
+    let renewed_since = async {
+        while !world.seen.has_lost() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let before = world.seen.asked(&format!("PATCH {LEASES}"));
+        while world.seen.asked(&format!("PATCH {LEASES}")) == before {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    soon(renewed_since).await;
+    assert!(!holding.is_finished() && term.is_on());
+    holding.abort();
+}
+
+#[tokio::test]
+async fn a_lease_is_handed_over_though_the_first_request_never_arrived() {
+    let world = World::new().await;
+    let (lease, _) = world.lease("a");
+    soon(lease.acquire()).await;
+    world
+        .seen
+        .lose_of(&format!("PATCH {LEASES}"), Loss::Request);
+    lease.release().await;
+    let now = world
+        .remote()
+        .get(&leases(), "offshoot-system", "offshoot")
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(now["spec"]["holderIdentity"], "");
 }

@@ -3,4 +3,5 @@
 mod host;
 mod lease;
 mod objects;
+mod ports;
 mod world;

@@ -238,3 +238,29 @@ async fn kinds_are_found_by_discovery() {
         "an answer counts for a moment"
     );
 }
+
+#[tokio::test]
+async fn a_creation_whose_answer_was_lost_is_done_and_anothers_object_is_none_of_ours() {
+    let world = World::new().await;
+    let (objects, _) = objects(&world, Namespaces::default());
+    let owned = |uid: &str| {
+        let mut owned = variant("web");
+        owned["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "config.porch.kpt.dev/v1alpha2", "kind": "PackageVariantSet", "name": "set", "uid": uid,
+            "controller": true,
+        }]);
+        owned
+    };
+    let place = "POST /apis/config.porch.kpt.dev/v1alpha1/namespaces/shop/packagevariants";
+    world.seen.lose(place);
+    let made = objects.create(&variants(), "shop", owned("ours")).await;
+    let made = made.expect("it is there");
+    assert!(world.seen.has_lost());
+    assert_eq!(made["metadata"]["name"], "web");
+    let other = objects.create(&variants(), "shop", owned("another")).await;
+    assert_eq!(other.unwrap_err().code, 409);
+    let mut changed = owned("ours");
+    changed["spec"]["downstream"]["package"] = "other".into();
+    let changed = objects.create(&variants(), "shop", changed).await;
+    assert_eq!(changed.unwrap_err().code, 409, "it says something else");
+}

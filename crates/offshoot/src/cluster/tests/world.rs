@@ -25,12 +25,23 @@ use super::super::replicas::Replicas;
 use super::super::seen::Seen;
 use super::super::term::{Term, boot_time};
 
+/// What is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// The answer: what was asked is done.
+    Answer,
+    /// The request: nothing is done.
+    Request,
+    /// The answer, and nobody says so: the connection stays.
+    Silence,
+}
+
 /// What the tests decide of the cluster, and see of it.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     asked: Mutex<Vec<String>>,
-    /// The next answer to a request that begins so is lost.
-    lose: Mutex<Option<String>>,
+    /// What is lost of the next request that begins so.
+    lose: Mutex<Option<(String, Loss)>>,
     /// Whether nobody answers.
     pub(super) away: AtomicBool,
 }
@@ -44,7 +55,17 @@ impl Watched {
 
     /// Does the next request that begins so, and loses its answer.
     pub(super) fn lose(&self, words: &str) {
-        *self.lose.lock().unwrap() = Some(words.to_owned());
+        self.lose_of(words, Loss::Answer);
+    }
+
+    /// Loses a part of the next request that begins so.
+    pub(super) fn lose_of(&self, words: &str, loss: Loss) {
+        *self.lose.lock().unwrap() = Some((words.to_owned(), loss));
+    }
+
+    /// Whether the request whose part was to be lost has come.
+    pub(super) fn has_lost(&self) -> bool {
+        self.lose.lock().unwrap().is_none()
     }
 }
 
@@ -54,15 +75,19 @@ async fn watch(State(seen): State<Arc<Watched>>, request: Request, next: Next) -
     if seen.away.load(Ordering::SeqCst) {
         return StatusCode::BAD_GATEWAY.into_response();
     }
-    let response = next.run(request).await;
     let lost = {
         let mut lose = seen.lose.lock().unwrap();
-        lose.take_if(|lose| words.starts_with(lose.as_str()))
-            .is_some()
+        let lost = lose.take_if(|(lose, _)| words.starts_with(lose.as_str()));
+        lost.map(|(_, loss)| loss)
     };
+    if lost == Some(Loss::Request) {
+        return StatusCode::GATEWAY_TIMEOUT.into_response();
+    }
+    let response = next.run(request).await;
     match lost {
-        true => StatusCode::GATEWAY_TIMEOUT.into_response(),
-        false => response,
+        None => response,
+        Some(Loss::Silence) => std::future::pending().await,
+        Some(_) => StatusCode::GATEWAY_TIMEOUT.into_response(),
     }
 }
 
@@ -125,11 +150,11 @@ impl World {
         let (lease, term) = self.lease("a");
         term.renewed(number, boot_time());
         let seen = Arc::<Seen>::default();
-        let records = Ingest::new(Arc::clone(&seen));
+        let records = Ingest::new(Arc::clone(&seen), Arc::clone(&term));
         let store = Store::open(Box::new(Memory::new()), Options::default()).unwrap();
         records.feeds(Mirror::new(store, "packagerevisions.porch.kpt.dev".into()));
         let host = ClusterHost {
-            remote: self.remote(),
+            remote: self.remote().within(&term),
             identity: Arc::new(Identity::new(self.client())),
             replicas: Replicas::of(&lease, "a"),
             seen,

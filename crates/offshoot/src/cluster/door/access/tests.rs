@@ -111,6 +111,16 @@ async fn masters_and_probes_wait_for_nobody() {
 }
 
 #[tokio::test]
+async fn a_verdict_that_is_lost_is_asked_for_again_and_refuses_nobody() {
+    let world = world().await;
+    let access = Access::new(world.client());
+    let ann = User::new("ann", &["team"]);
+    world.seen.lost.store(1, Ordering::SeqCst);
+    assert!(access.allows(&asked(&ann, "get", "")).await);
+    assert_eq!(world.seen.asked(REVIEWS), 2);
+}
+
+#[tokio::test]
 async fn a_cluster_that_cannot_be_asked_allows_nothing_and_is_asked_again() {
     let world = world().await;
     let access = Access::new(world.client());

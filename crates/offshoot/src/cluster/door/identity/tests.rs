@@ -233,6 +233,14 @@ async fn a_token_is_judged_by_the_cluster_once() {
 }
 
 #[tokio::test]
+async fn a_verdict_on_a_token_that_is_lost_is_asked_for_again() {
+    let door = Door::new().await;
+    door.world.seen.lost.store(1, Ordering::SeqCst);
+    let good = [("Authorization", "Bearer ann-token")];
+    assert_eq!(door.ask(None, &good).await.unwrap().name, "ann");
+}
+
+#[tokio::test]
 async fn a_cluster_that_cannot_be_asked_is_no_verdict_on_a_token() {
     let door = Door::new().await;
     let good = [("Authorization", "Bearer ann-token")];

@@ -10,7 +10,7 @@ use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInf
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use super::super::answers::{Answers, Bounds, Question, Unanswered};
+use super::super::answers::{Answers, Bounds, Question, Unanswered, reviewed};
 
 /// The group of everybody who came in with credentials.
 const AUTHENTICATED: &str = "system:authenticated";
@@ -76,8 +76,9 @@ async fn review(client: Client, token: String) -> Result<Option<User>, Unanswere
         },
         ..TokenReview::default()
     };
-    let said = reviews.create(&PostParams::default(), &asked).await;
-    let status = said.map_err(|e| e.to_string())?.status.unwrap_or_default();
+    let params = PostParams::default();
+    let said = reviewed(|| reviews.create(&params, &asked)).await?;
+    let status = said.status.unwrap_or_default();
     if let Some(error) = status.error.filter(|error| !error.is_empty()) {
         tracing::debug!(error, "a token is not accepted");
     }
