@@ -15,7 +15,8 @@ use futures::future::{BoxFuture, Shared};
 use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
-use super::replicas::LARGEST;
+/// How large a request's body may be, in bytes; the holder has limits of its own.
+pub(super) const LARGEST: usize = 64 << 20;
 
 /// How long an answer is kept, how many are, and bytes of all of them.
 const KEPT: (Duration, usize, usize) = (Duration::from_secs(90), 1_024, 32 << 20);

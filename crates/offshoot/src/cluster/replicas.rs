@@ -25,7 +25,7 @@ use tokio::sync::watch;
 
 use super::door::Serving;
 use super::lease::{Held, Lease};
-use super::repeats::Known;
+use super::repeats::{Known, LARGEST};
 
 /// For which holder and term a request is meant.
 const HOLDER: HeaderName = HeaderName::from_static("offshoot-holder");
@@ -42,9 +42,6 @@ const TRIES: usize = 4;
 
 /// How long an answer to a change is waited for before the request is handed over again, which joins the one that is under way.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(15);
-
-/// How large a request's body may be, in bytes; the holder has limits of its own.
-pub(super) const LARGEST: usize = 64 << 20;
 
 /// What the other side says about itself and whom it speaks for; nothing of it comes from a client.
 const OURS: [HeaderName; 4] = [HOLDER, TERM, USER, REQUEST];

@@ -12,8 +12,8 @@ use axum::response::Response;
 use tokio::sync::watch;
 
 use super::door::Identity;
-use super::repeats::Repeats;
-use super::replicas::{Forward, LARGEST, Replicas, is_forwarded, known, refusal};
+use super::repeats::{LARGEST, Repeats};
+use super::replicas::{Forward, Replicas, is_forwarded, known, refusal};
 use super::term::Term;
 
 /// What this replica is.
