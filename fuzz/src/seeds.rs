@@ -2,7 +2,8 @@
 
 pub(crate) mod api;
 
-use crate::targets::BETWEEN;
+/// What stands between the parts of an input that has several.
+pub(crate) const BETWEEN: &[u8] = b"\0\0\n";
 
 const DEPLOYMENT: &str = "# a shop\napiVersion: apps/v1\nkind: Deployment # of a shop\nmetadata:\n  name: web\n  labels: {app: web}\nspec:\n  replicas: 3 # kpt-set: ${replicas}\n  template:\n    spec:\n      containers:\n      - name: main\n        image: \"x/web:1\" # kpt-set: x/web:${tag}\n        args: [--port=80, '--log=\"info\"']\n      # a proxy\n      - name: proxy\n        image: x/proxy:2\n";
 const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: n\ndata:\n  a: |\n    x\n\n     y\n  b: >-\n    folded\n    text\n  c: 'it''s'\n  d: \"\\u00e9\\n\"\n---\n- 1\n- ~\n- [a, {b: c}]\n-\n  - d\n";

@@ -14,7 +14,7 @@ use package::merge::{MergeOptions, merge};
 use yaml::owned::Value as Owned;
 use yaml::{Kind, Limits, Node, Reader, Stream, Value};
 
-use crate::seeds;
+use crate::seeds::{self, BETWEEN};
 
 /// One target.
 #[derive(Debug)]
@@ -104,9 +104,6 @@ pub const TARGETS: &[Target] = &[
 pub fn find(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
-
-/// What stands between the parts of an input that has several.
-pub(crate) const BETWEEN: &[u8] = b"\0\0\n";
 
 fn parts(input: &[u8], count: usize) -> Vec<String> {
     let mut rest = input;

@@ -3,6 +3,7 @@
 mod bench;
 mod cluster;
 mod differ;
+mod finding;
 mod merge_lab;
 mod mutate;
 mod protobuf;

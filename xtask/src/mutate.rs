@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 use serde::Deserialize;
 
-use crate::tidy::Finding;
+use crate::finding::Finding;
 
 /// Flags of `mutate`.
 #[derive(Debug, clap::Args)]

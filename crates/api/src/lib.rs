@@ -27,6 +27,7 @@ mod rollout;
 mod selector;
 mod set;
 mod shape;
+mod sides;
 mod sources;
 mod status;
 mod task;

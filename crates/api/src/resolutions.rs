@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sha1::{Digest, Sha1};
 
 use crate::fields::{Fields, name, put};
-use crate::revision_status::{read_side, write_side};
+use crate::sides::{read_side, write_side};
 
 /// The most decisions of one request.
 const LIMIT: usize = 100;

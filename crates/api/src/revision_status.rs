@@ -1,12 +1,13 @@
 //! The parts of a package revision's status: locks, conflicts, and what we remember.
 
 use model::{
-    CommitId, Conflict, ConflictId, ConflictState, ConflictValue, Decision, Digest, GitLock,
-    Machine, Namespace, ObjectName, Owner, PackagePath, TreeId, Uid, WorkspaceName,
+    CommitId, Conflict, ConflictId, ConflictState, Decision, Digest, GitLock, Machine, Namespace,
+    ObjectName, Owner, PackagePath, TreeId, Uid, WorkspaceName,
 };
 use serde_json::{Map, Value, json};
 
 use crate::fields::{Fields, put, put_list};
+use crate::sides::{read_side, write_side};
 
 /// `{type: git, git: {repo, directory, ref, commit}}`
 pub(crate) fn write_lock(lock: &GitLock) -> Value {
@@ -55,29 +56,6 @@ pub(crate) fn write_conflict(conflict: &Conflict) -> Value {
         conflict.derived_from.as_ref().map_or("", |d| &d.0),
     );
     Value::Object(out)
-}
-
-/// Absent is absent, a value stands under `value` as JSON text, a hash under `hash`.
-pub(crate) fn write_side(value: &ConflictValue) -> Value {
-    match value {
-        ConflictValue::Absent => json!({ "absent": true }),
-        ConflictValue::Json(text) => json!({ "value": text }),
-        ConflictValue::Hash(hash) => json!({ "hash": hash }),
-    }
-}
-
-pub(crate) fn read_side(fields: &Fields<'_>, key: &str) -> ConflictValue {
-    let Some(side) = fields.child(key) else {
-        return ConflictValue::Absent;
-    };
-    match (
-        side.raw("value").and_then(Value::as_str),
-        side.owned("hash"),
-    ) {
-        (Some(text), _) => ConflictValue::Json(text.to_owned()),
-        (None, Some(hash)) => ConflictValue::Hash(hash),
-        (None, None) => ConflictValue::Absent,
-    }
 }
 
 /// The conflicts of a package revision as its status lists them.

@@ -207,7 +207,7 @@ pub(crate) struct Connections(Arc<Inner>);
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// It may stay.
-    In(Open),
+    In(OpenConnection),
     /// As many as may be are about to go: ask again when one has.
     Wait,
     /// All are in use.
@@ -216,12 +216,12 @@ pub(crate) enum Entry {
 
 /// A connection that counts until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Open {
+pub(crate) struct OpenConnection {
     pub(crate) link: Arc<Link>,
     of: Connections,
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.of.leave(&self.link);
     }
@@ -272,7 +272,7 @@ impl Connections {
         }
     }
 
-    fn admit(&self, state: &mut State, address: IpAddr) -> Open {
+    fn admit(&self, state: &mut State, address: IpAddr) -> OpenConnection {
         let id = state.next;
         state.next += 1;
         let link = Arc::new(Link {
@@ -292,7 +292,7 @@ impl Connections {
         });
         state.open.insert(id, Arc::clone(&link));
         *state.addresses.entry(address).or_insert(0) += 1;
-        Open {
+        OpenConnection {
             link,
             of: self.clone(),
         }

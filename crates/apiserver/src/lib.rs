@@ -4,6 +4,7 @@
 //! tables and discovery the way unmodified clients expect. It never knows what a package is: whatever is
 //! special about a resource is the embedding program's [`gateway`].
 
+mod access;
 pub mod aggregated;
 pub mod apply;
 mod aside;

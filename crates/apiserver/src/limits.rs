@@ -108,7 +108,7 @@ struct Line<T> {
 
 /// What a new request gets.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Admission {
     /// It may go on.
     Seat,
     /// Its ticket comes back from [`Lines::leave`].
@@ -140,7 +140,7 @@ impl<T> Lines<T> {
     }
 
     /// A request comes.
-    pub(crate) fn come(&mut self, user: &str, ticket: impl FnOnce() -> T) -> Place {
+    pub(crate) fn come(&mut self, user: &str, ticket: impl FnOnce() -> T) -> Admission {
         let line = self.users.entry(user.to_owned()).or_insert_with(|| Line {
             held: 0,
             waiting: VecDeque::new(),
@@ -150,13 +150,13 @@ impl<T> Lines<T> {
             self.free -= 1;
             self.turns += 1;
             (line.held, line.turn) = (line.held + 1, self.turns);
-            return Place::Seat;
+            return Admission::Seat;
         }
         if line.waiting.len() >= self.waiting {
-            return Place::Full;
+            return Admission::Full;
         }
         line.waiting.push_back(ticket());
-        Place::Line
+        Admission::Line
     }
 
     /// A request goes; answers the ticket that gets its seat, with its user.
@@ -214,13 +214,13 @@ impl Seats {
         let place = lock(&self.lines).come(user, || ticket);
         let busy = || Failure::too_many_requests();
         match place {
-            Place::Seat => Ok(Seat {
+            Admission::Seat => Ok(Seat {
                 of: Some(self.clone()),
                 user: user.to_owned(),
             }),
             // A caller that gives up drops its end: a seat that is on its way goes on to the next.
-            Place::Line => called.await.map_err(|_| busy()),
-            Place::Full => Err(busy()),
+            Admission::Line => called.await.map_err(|_| busy()),
+            Admission::Full => Err(busy()),
         }
     }
 }

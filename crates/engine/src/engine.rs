@@ -10,16 +10,16 @@ use model::{GitLock, ObjectKey, Revision, TreeId};
 use package::clone::Marked;
 
 use crate::cache::Cache;
-use crate::controllers::queue::{Key, Queue};
+use crate::collected::Collected;
 use crate::cpu::Cpu;
+use crate::facts::Facts;
 use crate::failures::Failures;
 use crate::index::{Changed, Wake, World};
 use crate::locks::Locks;
-use crate::observe::Facts;
 use crate::ports::{ClusterEvent, EventType, Gvk, ObjectSummary, OurKind, Point, Ports};
+use crate::queue::{Key, Queue};
 use crate::repos::Repos;
 use crate::stats::{Counters, Stats, count};
-use crate::suppose::Collected;
 use crate::waits::Waits;
 use crate::{Error, Result};
 

@@ -12,8 +12,8 @@ use store::{Announced, Answer, BranchEdit, RefEdit, Submission, Written};
 use tokio::time::Instant;
 
 use crate::codec::{self, Record};
-use crate::controllers::queue::Key;
 use crate::ports::{Change, Expect, Point, PortError, Ports, RecordWrite};
+use crate::queue::Key;
 use crate::repos::Open;
 use crate::stats::count;
 use crate::{Engine, Error, Result};

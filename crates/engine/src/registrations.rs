@@ -11,9 +11,6 @@ use crate::ports::{StoredRepository, StoredVariant};
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
-/// The condition of a `Repository` through which nothing may be written, since another one writes there.
-pub(crate) const READ_ONLY: &str = "ReadOnly";
-
 /// Who stays of two registrations that cannot stand beside each other: the older; of one second, the one that works,
 /// then the one that worked, then the first by name.
 fn seniority(stored: &StoredRepository) -> (&str, bool, bool, &ObjectKey) {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::controllers::queue::{Done, Key};
+use crate::queue::{Done, Key};
 
 macro_rules! stats {
     ($($(#[$doc:meta])* $name:ident,)*) => {

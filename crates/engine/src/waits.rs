@@ -9,17 +9,9 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use model::{Class, ObjectKey};
 use tokio::time::Instant;
 
-use crate::controllers::queue::Key;
-use crate::ports::{EventType, OurKind, PortError};
-use crate::{Engine, Error, Result};
-
-/// How long a turn may wait before it gives its slot back.
-const LEND: Duration = Duration::from_secs(2);
-/// How long a remote may be silent before controllers send it nothing more to wait for.
-const SILENT: Duration = Duration::from_secs(10);
+use crate::queue::Key;
 
 tokio::task_local! {
     /// For whom the current task works.
@@ -71,25 +63,31 @@ pub(crate) async fn turn<T>(key: &Key, work: impl Future<Output = T>) -> T {
     ASKER.scope(asker, work).await
 }
 
+/// The key that the current task works on; the outer `None` where it works for nobody that is known.
+pub(crate) fn asking() -> Option<Option<Key>> {
+    ASKER.try_with(|asker| asker.key.clone()).ok()
+}
+
 /// Waits for remotes that have not ended, by address.
 #[derive(Debug, Default)]
-pub(crate) struct Waits(Mutex<Open>);
+pub(crate) struct Waits(Mutex<OpenWaits>);
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenWaits {
     next: u64,
     since: BTreeMap<String, BTreeMap<u64, Instant>>,
 }
 
 /// One of them; it ends when this is dropped.
-struct Begun<'a> {
+pub(crate) struct Begun<'a> {
     waits: &'a Waits,
     address: &'a str,
     number: u64,
 }
 
 impl Waits {
-    fn begin<'a>(&'a self, address: &'a str) -> Begun<'a> {
+    /// Begins one.
+    pub(crate) fn begin<'a>(&'a self, address: &'a str) -> Begun<'a> {
         let mut open = lock(&self.0);
         open.next += 1;
         let number = open.next;
@@ -103,7 +101,7 @@ impl Waits {
     }
 
     /// For how long the longest wait for a remote has lasted.
-    fn longest(&self, address: &str) -> Duration {
+    pub(crate) fn longest(&self, address: &str) -> Duration {
         let open = lock(&self.0);
         let all = open.since.get(address);
         let first = all.and_then(|all| all.values().next());
@@ -124,10 +122,10 @@ impl Drop for Begun<'_> {
 }
 
 /// What the current request waits for, until it is dropped.
-struct Noted(Option<Asked>);
+pub(crate) struct Noted(Option<Asked>);
 
 impl Noted {
-    fn new(wait: Wait) -> Self {
+    pub(crate) fn new(wait: Wait) -> Self {
         let asked = ASKER.try_with(|asker| asker.wait.clone()).ok();
         if let Some(asked) = &asked {
             *lock(&asked.0) = Some((wait, Instant::now()));
@@ -141,73 +139,6 @@ impl Drop for Noted {
         if let Some(asked) = &self.0 {
             *lock(&asked.0) = None;
         }
-    }
-}
-
-impl Engine {
-    /// Waits for what talks to a remote.
-    pub(crate) async fn remote<T>(&self, address: &str, talk: impl Future<Output = T>) -> T {
-        if address.starts_with("file://") {
-            return talk.await;
-        }
-        let _begun = self.inner.waits.begin(address);
-        self.wait(Wait::Remote(address.to_owned()), talk).await
-    }
-
-    /// Waits for an earlier change of a package to end.
-    pub(crate) async fn earlier<T>(&self, end: impl Future<Output = T>) -> T {
-        self.wait(Wait::Change, end).await
-    }
-
-    /// Says what came of a change of a package revision after whoever asked for it was told that it goes on.
-    pub async fn tell_late(&self, revision: &ObjectKey, failed: Option<&str>) {
-        let (event_type, reason, message) = match failed {
-            None => (
-                EventType::Normal,
-                "ChangeCompleted",
-                "a change that was answered late is done".to_owned(),
-            ),
-            Some(why) => (
-                EventType::Warning,
-                "ChangeFailed",
-                format!("a change that was answered late failed: {why}"),
-            ),
-        };
-        self.tell(OurKind::Revision, revision, event_type, reason, message)
-            .await;
-    }
-
-    async fn wait<T>(&self, wait: Wait, work: impl Future<Output = T>) -> T {
-        let _noted = Noted::new(wait);
-        let Ok(Some(key)) = ASKER.try_with(|asker| asker.key.clone()) else {
-            return work.await;
-        };
-        tokio::pin!(work);
-        if let Ok(done) = tokio::time::timeout(LEND, &mut work).await {
-            return done;
-        }
-        self.inner.queue.lend(&key);
-        work.await
-    }
-
-    /// Keeps controllers from lining up behind a remote that is silent: each of them would hold a derived package until
-    /// it speaks again. People are told what they wait for.
-    ///
-    /// # Errors
-    /// It has been silent for long, and a controller asks.
-    pub(crate) fn is_heard(&self, address: &str) -> Result<()> {
-        let controls = ASKER.try_with(|asker| asker.key.is_some());
-        let silent = self.inner.waits.longest(address);
-        if controls != Ok(true) || silent < SILENT {
-            return Ok(());
-        }
-        let text = format!(
-            "nothing was heard for {} s; it is tried again",
-            silent.as_secs()
-        );
-        Err(Error::Port {
-            source: PortError::new(Class::Unavailable, format!("push to {address}"), text),
-        })
     }
 }
 

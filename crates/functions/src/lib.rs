@@ -8,6 +8,7 @@ mod budget;
 mod builtin;
 mod config;
 mod goquote;
+mod here;
 mod item;
 mod kinds;
 mod labels;
@@ -21,10 +22,11 @@ mod walk;
 pub mod wire;
 
 pub use builtin::kubeconform::{SchemaError, Schemas};
+pub use here::BuiltIns;
 pub use item::Item;
 pub use registry::{BuiltIn, Needs, builtins, find, is_heavy, short_name};
 pub use report::{Report, result};
-pub use runner::{BuiltIns, Call, Limits, Outcome, RunError, Runner};
+pub use runner::{Call, Limits, Outcome, RunError, Runner};
 
 /// The label that marks resources which are never applied to a cluster.
 pub(crate) const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";

@@ -27,6 +27,7 @@ mod repository;
 mod resolution;
 mod revision;
 mod rollout;
+mod selector;
 mod set;
 mod standing;
 mod status;
@@ -64,10 +65,11 @@ pub use rollout::{
     Before, HaltWhen, MAX_NAMED, Member, MemberMark, OpenWhen, RolledUpstream, Rollout,
     RolloutState, RolloutStatus, RolloutStep, StepMembers, StepStatus, Unmade,
 };
+pub use selector::{LabelSelector, Requirement, SelectorOperator};
 pub use set::{
-    DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,
-    OnError, PackageContextTemplate, Requirement, SelectorOperator, Target, TargetSelection,
-    Template, UpstreamSource, VariantSet, VariantSetSpec,
+    DeletionGuard, FunctionTemplate, InjectorTemplate, MapExpr, ObjectSelector, OnError,
+    PackageContextTemplate, Target, TargetSelection, Template, UpstreamSource, VariantSet,
+    VariantSetSpec,
 };
 pub use standing::Standing;
 pub use status::{DownstreamTarget, InjectionNote, RepositoryStatus, SetStatus, VariantStatus};

@@ -32,7 +32,7 @@ pub use observed::{
     Existing, Followed, Object, Observed, Published, QuietTime, RepositoryObject, SelectionFailure,
     Subject, Unread,
 };
-pub use rollout::{PAUSE, Place, RETRY, UNDO, is_early, step_of, steps, waits_for_step};
+pub use rollout::{MemberPlace, PAUSE, RETRY, UNDO, is_early, step_of, steps, waits_for_step};
 pub use status::{news, next_after, status_after};
 pub use step::{Outcome, Plan, Step};
 pub use unroll::MAX_TARGETS;

@@ -12,6 +12,7 @@ mod drafts;
 mod explain;
 mod holdings;
 mod injection;
+mod inputs;
 mod leave;
 mod observed;
 pub mod origin;
@@ -30,8 +31,8 @@ pub mod words;
 pub use base::{BaseChoice, base_of, stating};
 pub use check::{Violation, check};
 pub use decide::decide;
-pub use drafts::digests;
 pub use explain::explain;
+pub use inputs::digests;
 pub use observed::{
     Base, Failure, Feeder, Lineage, Observed, OldUpstream, Rank, RepositorySummary, Rival, Stated,
     Subject, Writer,

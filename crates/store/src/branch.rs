@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use model::{Files, PackagePath};
 
+use crate::build::write_commit;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::queue::Job;
-use crate::repository::Repository;
+use crate::writer::{Job, RepoWriter};
 use crate::{Answer, CommitSpec, Content, Dir, Expect, RefEdit, RefName, RemoteSpec, Submission};
 
 /// The message that Porch gives a branch's first commit.
 const MESSAGE: &str = "Initial commit: Creating main branch";
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> RepoWriter<D> {
     pub(crate) async fn ensure_branch(self: &Arc<Self>, spec: &RemoteSpec) -> Result<()> {
         let Some(branch) = &spec.branch else {
             return Ok(());
@@ -22,14 +22,18 @@ impl<D: Disk> Repository<D> {
             attempt: "open a branch",
             why: e.to_string(),
         })?;
-        if self.disk.view()?.get(&name)?.is_some() {
+        if self.reader().disk.view()?.get(&name)?.is_some() {
             return Ok(());
         }
         let none = || Error::NoBranch {
-            url: self.url.clone(),
+            url: self.reader().url.clone(),
             branch: branch.clone(),
         };
-        let Some(author) = spec.create_branch.as_ref().filter(|_| self.writable) else {
+        let Some(author) = spec
+            .create_branch
+            .as_ref()
+            .filter(|_| self.reader().writable)
+        else {
             return Err(none());
         };
         let readme = PackagePath::parse("README.md").map_err(|e| Error::Nonsense {
@@ -37,15 +41,18 @@ impl<D: Disk> Repository<D> {
             why: e.to_string(),
         })?;
         let files = Files::from([(readme, model::File::text("# Packages\n"))]);
-        let written = self.write_commit(&CommitSpec {
-            base: None,
-            dir: &Dir::root(),
-            content: Content::Files(&files, &[]),
-            parents: &[],
-            author,
-            committer: author,
-            message: MESSAGE,
-        })?;
+        let written = write_commit(
+            self.reader(),
+            &CommitSpec {
+                base: None,
+                dir: &Dir::root(),
+                content: Content::Files(&files, &[]),
+                parents: &[],
+                author,
+                committer: author,
+                message: MESSAGE,
+            },
+        )?;
         let create = RefEdit {
             expect: Expect::Absent,
             ..RefEdit::create(name, written.commit())
@@ -65,10 +72,10 @@ impl<D: Disk> Repository<D> {
             // Somebody else made it first: it exists.
             Answer::Refused(r) if r.class() == model::Class::Conflict => Ok(()),
             Answer::Refused(refusal) => {
-                tracing::warn!(url = self.url, %refusal, "the branch could not be made");
+                tracing::warn!(url = self.reader().url, %refusal, "the branch could not be made");
                 Err(none())
             }
-            Answer::Pending(_) => Err(self.unreachable("make a branch at")),
+            Answer::Pending(_) => Err(self.publisher.unreachable("make a branch at")),
         }
     }
 }

@@ -23,7 +23,7 @@ mod read;
 mod restart;
 
 /// What a case answers with: nothing, or what went wrong.
-pub type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+pub type CaseResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// One implementation, with one repository that has a branch `main`.
 #[async_trait]
@@ -43,13 +43,13 @@ pub trait World: Send + Sync {
 /// A case: its name and what it does.
 pub type Case = (
     &'static str,
-    for<'a> fn(&'a Suite) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>,
+    for<'a> fn(&'a Suite) -> Pin<Box<dyn Future<Output = CaseResult> + Send + 'a>>,
 );
 
 macro_rules! cases {
     ($($module:ident :: $name:ident),* $(,)?) => {
         vec![$((concat!(stringify!($module), "::", stringify!($name)),
-               |suite: &Suite| Box::pin($module::$name(suite)) as Pin<Box<dyn Future<Output = Outcome> + Send + '_>>)),*]
+               |suite: &Suite| Box::pin($module::$name(suite)) as Pin<Box<dyn Future<Output = CaseResult> + Send + '_>>)),*]
     };
 }
 
@@ -95,7 +95,7 @@ pub fn cases() -> Vec<Case> {
 ///
 /// # Errors
 /// What went wrong, as text.
-pub async fn run(world: Arc<dyn World>, case: &Case) -> Outcome {
+pub async fn run(world: Arc<dyn World>, case: &Case) -> CaseResult {
     let suite = Suite { world };
     (case.1)(&suite)
         .await
@@ -124,7 +124,7 @@ fn signature() -> Signature {
     }
 }
 
-fn check(holds: bool, what: impl Into<String>) -> Outcome {
+fn check(holds: bool, what: impl Into<String>) -> CaseResult {
     if holds {
         Ok(())
     } else {
@@ -132,7 +132,7 @@ fn check(holds: bool, what: impl Into<String>) -> Outcome {
     }
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(found: &T, wanted: &T, what: &str) -> Outcome {
+fn same<T: PartialEq + std::fmt::Debug>(found: &T, wanted: &T, what: &str) -> CaseResult {
     check(
         found == wanted,
         format!("{what}: found {found:?}, wanted {wanted:?}"),

@@ -67,7 +67,7 @@ pub(crate) type Lacking = Option<Vec<Arc<Packed>>>;
 /// One step of a push: refs that move together, or not at all. Refs that are made and refs that go
 /// never share one: a server that lacks objects refuses the refs that lead to them and takes the
 /// deletions, whether or not it was asked to take all or nothing.
-pub(crate) struct Step<'a> {
+pub(crate) struct PushStep<'a> {
     /// What is to move, each with a lease.
     pub(crate) edits: &'a [RawEdit],
     /// Where other refs have to be at the other side, seen just before.
@@ -76,7 +76,7 @@ pub(crate) struct Step<'a> {
     pub(crate) lacking: &'a dyn Fn(&RawRefs) -> Result<Lacking>,
 }
 
-impl Step<'_> {
+impl PushStep<'_> {
     /// The refs that are not where this step needs them.
     pub(crate) fn stale(&self, theirs: &RawRefs) -> Vec<RefName> {
         let edits = self.edits.iter().map(|e| (&e.name, e.old));
@@ -108,7 +108,7 @@ pub(crate) trait View {
 /// The other side, where there is one.
 pub(crate) trait Upstream {
     /// One atomic push with a lease for each ref. An error means: surely nothing was taken.
-    fn push(&self, step: &Step<'_>, who: &Who) -> Result<Pushed>;
+    fn push(&self, step: &PushStep<'_>, who: &Who) -> Result<Pushed>;
     /// Brings branches, tags and objects here; refs that are gone there go here.
     fn fetch(&self, who: &Who) -> Result<()>;
 }

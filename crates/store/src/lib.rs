@@ -14,39 +14,33 @@
 //! the logic (building, batching, journal, recovery) over one narrow internal trait, `disk::Disk`,
 //! and pass one suite (`conformance`).
 
-mod batch;
 mod branch;
-mod check;
+mod build;
 mod dir;
 mod disk;
 mod error;
 mod fault;
-mod forward;
 mod git;
-mod half;
-mod history;
 mod hosts;
 mod journal;
-mod lacking;
+mod limits;
 mod lru;
 mod memory;
 mod object;
 mod packages;
-mod push;
-mod queue;
-mod recover;
+mod publisher;
+mod reader;
 mod refname;
 mod remote;
 mod repository;
-mod reuse;
 mod snapshot;
 mod staged;
 mod stats;
 mod submission;
 mod traits;
 mod tree;
-mod whole;
 mod write;
+mod writer;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -56,6 +50,7 @@ pub use error::{Error, Result};
 pub use fault::{Faults, NoFaults, Point, Verdict};
 pub use git::{GitOptions, GitStore, Local, Sync};
 pub use hosts::Hosts;
+pub use limits::Limits;
 pub use memory::{Copied, Delivery, MemoryOptions, MemoryStore, Wire};
 pub use object::{Commit, Signature, Time};
 pub use packages::Packages;
@@ -67,5 +62,5 @@ pub use submission::{
     Announced, Answer, BranchEdit, Expect, Handle, Intent, IntentId, IntentRef, Published, RefEdit,
     Refusal, Scope, Submission,
 };
-pub use traits::{Limits, Refs, Repo, Store};
+pub use traits::{Refs, Repo, Store};
 pub use write::{CommitSpec, Content, Written};

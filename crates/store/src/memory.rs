@@ -24,8 +24,9 @@ use crate::disk::{Disk, Moved, RawEdit, RawRefs, Upstream, View};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::lru::{Share, lock};
+use crate::reader::Setup;
 use crate::remote::{Kind, RemoteSpec};
-use crate::repository::{Repository, Setup, Shared};
+use crate::repository::{Repository, Shared};
 use crate::staged::Packed;
 use crate::stats::{Counters, add};
 use crate::{Limits, NoCredentials, RefName, Repo, Store};
@@ -171,7 +172,7 @@ impl MemoryStore {
         let mut world = lock(&self.world);
         let ours: Vec<String> = world.repositories.keys().cloned().collect();
         for repository in std::mem::take(&mut world.repositories).into_values() {
-            repository.stop();
+            repository.reader.stop();
         }
         for url in ours {
             let site = world.mirrors.get(&url).or_else(|| world.sites.get(&url));
@@ -217,7 +218,7 @@ impl MemoryStore {
         if let Some(repository) = world
             .repositories
             .get(&url)
-            .filter(|repository| repository.alive().is_ok())
+            .filter(|repository| repository.reader.alive().is_ok())
         {
             return Ok((Arc::clone(repository), false));
         }
@@ -259,18 +260,17 @@ impl Store for MemoryStore {
         let (repository, fresh) = self.repository(&spec)?;
         let ready = async {
             if fresh {
-                let fetched =
-                    repository.disk.list()?.is_empty() && repository.disk.remote.is_some();
-                if fetched {
-                    repository.bring(&spec.credentials)?;
-                }
-                repository.recover_at_open(fetched, &spec.credentials)?;
+                let fetched = repository.reader.disk.list()?.is_empty()
+                    && repository.reader.disk.remote.is_some();
+                repository.put_right(fetched, &spec.credentials)?;
             }
             repository.ensure_branch(&spec).await
         };
         if let Err(error) = ready.await {
             if fresh {
-                lock(&self.world).repositories.remove(&repository.url);
+                lock(&self.world)
+                    .repositories
+                    .remove(&repository.reader.url);
             }
             return Err(error);
         }
@@ -284,11 +284,12 @@ impl Store for MemoryStore {
         let spec = RemoteSpec::new(url);
         let (url, kind) = spec.kind()?;
         let known = lock(&self.world).repositories.get(&url).cloned();
-        let alive = known.filter(|repository| kind == Kind::Remote && repository.alive().is_ok());
+        let alive =
+            known.filter(|repository| kind == Kind::Remote && repository.reader.alive().is_ok());
         let Some(repository) = alive else {
             return Ok(None);
         };
-        if repository.disk.list()?.is_empty() {
+        if repository.reader.disk.list()?.is_empty() {
             return Ok(None);
         }
         Ok(Some(Arc::new(Shared {

@@ -152,6 +152,18 @@ pub(crate) struct RawEntry<'a> {
     pub(crate) id: ObjectId,
 }
 
+/// The directory of this name in a tree's bytes.
+pub(crate) fn find_dir(raw: &[u8], name: &[u8]) -> Option<ObjectId> {
+    let mut rest = raw;
+    while let Some((entry, after)) = next_entry(rest) {
+        if entry.mode == TREE && entry.name == name {
+            return Some(entry.id);
+        }
+        rest = after;
+    }
+    None
+}
+
 /// The first entry of a tree's bytes and what follows.
 pub(crate) fn next_entry(raw: &[u8]) -> Option<(RawEntry<'_>, &[u8])> {
     let space = raw.iter().take(8).position(|b| *b == b' ')?;

@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gix::ObjectId;
-use gix::objs::Kind;
 use model::{CommitId, TreeId};
 
 use crate::{
-    Announced, Answer, Beyond, Commit, CommitSpec, Dir, Error, Handle, Intent, IntentId, Packages,
+    Announced, Answer, Beyond, Commit, CommitSpec, Dir, Handle, Intent, IntentId, Limits, Packages,
     RefName, RemoteSpec, Result, Snapshot, Stats, Submission, Written,
 };
 
@@ -210,77 +208,4 @@ pub trait Repo: Send + Sync {
 
     /// What was done since the repository was opened.
     fn stats(&self) -> Stats;
-}
-
-/// Bytes of a commit, a tag or one directory that are read: what is larger is told by its size.
-pub(crate) const OBJECT: u64 = 16 << 20;
-
-impl Limits {
-    /// How many bytes an object may have to be read.
-    pub(crate) fn object(&self, kind: Kind) -> u64 {
-        match kind {
-            Kind::Blob => self.package_bytes.max(OBJECT),
-            Kind::Commit | Kind::Tag | Kind::Tree => OBJECT,
-        }
-    }
-
-    /// Refuses an object that is larger.
-    pub(crate) fn check_object(&self, kind: Kind, id: &ObjectId, size: u64) -> Result<()> {
-        let limit = self.object(kind);
-        if size <= limit {
-            return Ok(());
-        }
-        let name = name_of(kind);
-        Err(Error::TooLarge {
-            what: format!("size in bytes of {name} {id}"),
-            limit,
-            found: size,
-        })
-    }
-}
-
-/// What an object is to whoever reads of it.
-pub(crate) fn name_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Tree => "directory",
-        Kind::Blob => "file",
-        Kind::Commit => "commit",
-        Kind::Tag => "tag",
-    }
-}
-
-/// Limits of what is read and of a batch; each an option with a default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of a package's files together (A11).
-    pub package_bytes: u64,
-    /// Files of a package.
-    pub package_files: u64,
-    /// Directories that one look for packages, or for what a commit changed, visits.
-    pub visits: u64,
-    /// Packages of a repository.
-    pub packages: u64,
-    /// Refs that a remote may tell of, those among them that we pass over.
-    pub refs: usize,
-    /// Bytes in which it may do so.
-    pub ref_bytes: u64,
-    /// Submissions of one batch.
-    pub batch: usize,
-    /// Bytes of all caches of a store, divided equally among its repositories.
-    pub cache_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            package_bytes: 16 << 20,
-            package_files: 2_000,
-            visits: 200_000,
-            packages: 20_000,
-            refs: 500_000,
-            ref_bytes: 64 << 20,
-            batch: 1_000,
-            cache_bytes: 32 << 20,
-        }
-    }
 }

@@ -11,9 +11,9 @@ use model::{File, FileMode, Files};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{
-    BLOB, EXEC, Entry, Oid as _, SUBMODULE, TREE, encode_tree, next_entry, push_entry,
+    BLOB, EXEC, Entry, Oid as _, SUBMODULE, TREE, encode_tree, find_dir, next_entry, push_entry,
 };
-use crate::repository::Repository;
+use crate::reader::RepoReader;
 use crate::staged::{Delta, Packed, Part, Parts, deflate};
 use crate::{Dir, Opaque};
 
@@ -25,137 +25,144 @@ enum Node {
     Dir(BTreeMap<Vec<u8>, Self>),
 }
 
-impl<D: Disk> Repository<D> {
-    /// The tree of a package's files, with all that it is made of. `None` if there is nothing.
-    pub(crate) fn build_tree(
-        &self,
-        files: &Files,
-        opaque: &[Opaque],
-        out: &mut Parts,
-    ) -> Result<Option<ObjectId>> {
-        let mut top = BTreeMap::new();
-        for (path, file) in files {
-            let mode = match file.mode() {
-                FileMode::Regular => BLOB,
-                FileMode::Executable => EXEC,
-            };
-            let id = self.build_blob(file, out)?;
-            plant(&mut top, path.as_str().as_bytes(), mode, id)?;
-        }
-        for entry in opaque {
-            plant(&mut top, &entry.path, entry.mode, entry.oid()?)?;
-            // A submodule's commit is in another repository.
-            if entry.mode & 0o170_000 != SUBMODULE {
-                out.relies.insert(entry.oid()?);
-            }
-        }
-        if top.is_empty() {
-            return Ok(None);
-        }
-        self.build_dir(top, out).map(Some)
-    }
-
-    fn build_blob(&self, file: &File, out: &mut Parts) -> Result<ObjectId> {
-        match file {
-            File::Kept { id, bytes, .. } => {
-                let id = id.oid()?;
-                out.add(if self.has(&id)? {
-                    Part::Kept(id, Arc::clone(bytes))
-                } else {
-                    Part::Built(self.staging.stage_as(id, Kind::Blob, Arc::clone(bytes))?)
-                });
-                Ok(id)
-            }
-            File::New { bytes, .. } => self.build(Kind::Blob, Arc::clone(bytes), out),
-        }
-    }
-
-    /// An object that was made here; the repository may have it all the same.
-    fn build(&self, kind: Kind, raw: Arc<[u8]>, out: &mut Parts) -> Result<ObjectId> {
-        let packed = Packed::new(kind, raw)?;
-        let id = packed.id;
-        self.limits
-            .check_object(kind, &id, packed.raw.len() as u64)?;
-        out.build(if self.has(&id)? {
-            Arc::new(packed)
-        } else {
-            self.staging.keep(packed)?
-        });
-        Ok(id)
-    }
-
-    fn build_dir(&self, dir: BTreeMap<Vec<u8>, Node>, out: &mut Parts) -> Result<ObjectId> {
-        let mut entries = Vec::with_capacity(dir.len());
-        for (name, node) in dir {
-            let (mode, id) = match node {
-                Node::Leaf(mode, id) => (mode, id),
-                Node::Dir(dir) => (TREE, self.build_dir(dir, out)?),
-            };
-            entries.push(Entry { mode, name, id });
-        }
-        self.build(Kind::Tree, encode_tree(entries).into(), out)
-    }
-
-    /// The root tree with another directory at `dir` (or none); its new trees are added to `out`.
-    pub(crate) fn graft(
-        &self,
-        root: Option<ObjectId>,
-        dir: &Dir,
-        content: Option<ObjectId>,
-        out: &mut Parts,
-    ) -> Result<ObjectId> {
-        let segments: Vec<&str> = dir.segments().collect();
-        match self.graft_below(root, &segments, content, out)? {
-            Some(id) => Ok(id),
-            None => {
-                let empty = self.staging.stage(Kind::Tree, Arc::from(&[][..]))?;
-                let id = empty.id;
-                out.build(empty);
-                Ok(id)
-            }
-        }
-    }
-
-    fn graft_below(
-        &self,
-        tree: Option<ObjectId>,
-        segments: &[&str],
-        content: Option<ObjectId>,
-        out: &mut Parts,
-    ) -> Result<Option<ObjectId>> {
-        let Some((first, rest)) = segments.split_first() else {
-            return Ok(content);
+/// The tree of a package's files, with all that it is made of. `None` if there is nothing.
+pub(crate) fn of_files<D: Disk>(
+    reader: &RepoReader<D>,
+    files: &Files,
+    opaque: &[Opaque],
+    out: &mut Parts,
+) -> Result<Option<ObjectId>> {
+    let mut top = BTreeMap::new();
+    for (path, file) in files {
+        let mode = match file.mode() {
+            FileMode::Regular => BLOB,
+            FileMode::Executable => EXEC,
         };
-        let old: Arc<[u8]> = match tree {
-            Some(id) => self.read_as(&id, Kind::Tree)?,
-            None => Arc::from(&[][..]),
-        };
-        let child = find_dir(&old, first.as_bytes());
-        let new_child = self.graft_below(child, rest, content, out)?;
-        // Equal below, so equal here: no tree is made, and the old one need not be written again.
-        if new_child == child && tree.is_some() {
-            return Ok(tree);
-        }
-        let raw =
-            splice(&old, first.as_bytes(), new_child.as_ref()).ok_or_else(|| Error::Damaged {
-                id: tree.map_or_else(String::new, |t| t.to_string()),
-                why: "it is no tree".to_owned(),
-            })?;
-        if raw.is_empty() {
-            return Ok(None);
-        }
-        let mut packed = Packed::new(Kind::Tree, raw.into())?;
-        // Nobody could read it again.
-        let size = packed.raw.len() as u64;
-        self.limits.check_object(Kind::Tree, &packed.id, size)?;
-        if let Some(base) = tree.filter(|_| packed.raw.len() >= WORTH_A_DELTA) {
-            packed.delta = Some(difference(base, old, &packed.raw));
-        }
-        let packed = self.staging.keep(packed)?;
-        let id = packed.id;
-        out.build(packed);
-        Ok(Some(id))
+        let id = build_blob(reader, file, out)?;
+        plant(&mut top, path.as_str().as_bytes(), mode, id)?;
     }
+    for entry in opaque {
+        plant(&mut top, &entry.path, entry.mode, entry.oid()?)?;
+        // A submodule's commit is in another repository.
+        if entry.mode & 0o170_000 != SUBMODULE {
+            out.relies.insert(entry.oid()?);
+        }
+    }
+    if top.is_empty() {
+        return Ok(None);
+    }
+    build_dir(reader, top, out).map(Some)
+}
+
+fn build_blob<D: Disk>(reader: &RepoReader<D>, file: &File, out: &mut Parts) -> Result<ObjectId> {
+    match file {
+        File::Kept { id, bytes, .. } => {
+            let id = id.oid()?;
+            out.add(if reader.has(&id)? {
+                Part::Kept(id, Arc::clone(bytes))
+            } else {
+                Part::Built(reader.staging.stage_as(id, Kind::Blob, Arc::clone(bytes))?)
+            });
+            Ok(id)
+        }
+        File::New { bytes, .. } => build(reader, Kind::Blob, Arc::clone(bytes), out),
+    }
+}
+
+/// An object that was made here; the repository may have it all the same.
+fn build<D: Disk>(
+    reader: &RepoReader<D>,
+    kind: Kind,
+    raw: Arc<[u8]>,
+    out: &mut Parts,
+) -> Result<ObjectId> {
+    let packed = Packed::new(kind, raw)?;
+    let id = packed.id;
+    reader
+        .limits
+        .check_object(kind, &id, packed.raw.len() as u64)?;
+    out.build(if reader.has(&id)? {
+        Arc::new(packed)
+    } else {
+        reader.staging.keep(packed)?
+    });
+    Ok(id)
+}
+
+fn build_dir<D: Disk>(
+    reader: &RepoReader<D>,
+    dir: BTreeMap<Vec<u8>, Node>,
+    out: &mut Parts,
+) -> Result<ObjectId> {
+    let mut entries = Vec::with_capacity(dir.len());
+    for (name, node) in dir {
+        let (mode, id) = match node {
+            Node::Leaf(mode, id) => (mode, id),
+            Node::Dir(dir) => (TREE, build_dir(reader, dir, out)?),
+        };
+        entries.push(Entry { mode, name, id });
+    }
+    build(reader, Kind::Tree, encode_tree(entries).into(), out)
+}
+
+/// The root tree with another directory at `dir` (or none); its new trees are added to `out`.
+pub(crate) fn graft<D: Disk>(
+    reader: &RepoReader<D>,
+    root: Option<ObjectId>,
+    dir: &Dir,
+    content: Option<ObjectId>,
+    out: &mut Parts,
+) -> Result<ObjectId> {
+    let segments: Vec<&str> = dir.segments().collect();
+    match graft_below(reader, root, &segments, content, out)? {
+        Some(id) => Ok(id),
+        None => {
+            let empty = reader.staging.stage(Kind::Tree, Arc::from(&[][..]))?;
+            let id = empty.id;
+            out.build(empty);
+            Ok(id)
+        }
+    }
+}
+
+fn graft_below<D: Disk>(
+    reader: &RepoReader<D>,
+    tree: Option<ObjectId>,
+    segments: &[&str],
+    content: Option<ObjectId>,
+    out: &mut Parts,
+) -> Result<Option<ObjectId>> {
+    let Some((first, rest)) = segments.split_first() else {
+        return Ok(content);
+    };
+    let old: Arc<[u8]> = match tree {
+        Some(id) => reader.read_as(&id, Kind::Tree)?,
+        None => Arc::from(&[][..]),
+    };
+    let child = find_dir(&old, first.as_bytes());
+    let new_child = graft_below(reader, child, rest, content, out)?;
+    // Equal below, so equal here: no tree is made, and the old one need not be written again.
+    if new_child == child && tree.is_some() {
+        return Ok(tree);
+    }
+    let raw = splice(&old, first.as_bytes(), new_child.as_ref()).ok_or_else(|| Error::Damaged {
+        id: tree.map_or_else(String::new, |t| t.to_string()),
+        why: "it is no tree".to_owned(),
+    })?;
+    if raw.is_empty() {
+        return Ok(None);
+    }
+    let mut packed = Packed::new(Kind::Tree, raw.into())?;
+    // Nobody could read it again.
+    let size = packed.raw.len() as u64;
+    reader.limits.check_object(Kind::Tree, &packed.id, size)?;
+    if let Some(base) = tree.filter(|_| packed.raw.len() >= WORTH_A_DELTA) {
+        packed.delta = Some(difference(base, old, &packed.raw));
+    }
+    let packed = reader.staging.keep(packed)?;
+    let id = packed.id;
+    out.build(packed);
+    Ok(Some(id))
 }
 
 fn plant(top: &mut BTreeMap<Vec<u8>, Node>, path: &[u8], mode: u32, id: ObjectId) -> Result<()> {
@@ -184,18 +191,6 @@ fn plant(top: &mut BTreeMap<Vec<u8>, Node>, path: &[u8], mode: u32, id: ObjectId
         None => Ok(()),
         Some(_) => Err(clash()),
     }
-}
-
-/// The directory of this name in a tree's bytes.
-pub(crate) fn find_dir(raw: &[u8], name: &[u8]) -> Option<ObjectId> {
-    let mut rest = raw;
-    while let Some((entry, after)) = next_entry(rest) {
-        if entry.mode == TREE && entry.name == name {
-            return Some(entry.id);
-        }
-        rest = after;
-    }
-    None
 }
 
 /// A tree's bytes with the entry of this name replaced, inserted or removed. `None`: no tree.

@@ -91,11 +91,11 @@ struct Decoder<'a> {
     /// Nodes that aliases may still produce.
     left: usize,
     stream: &'a Stream,
-    open: Vec<Open<'a>>,
+    open: Vec<OpenCollection<'a>>,
 }
 
 /// A collection that is being decoded.
-struct Open<'a> {
+struct OpenCollection<'a> {
     node: Node<'a>,
     /// Whether it stands below an alias that is being followed.
     followed: bool,
@@ -109,7 +109,7 @@ struct Open<'a> {
 enum Body<'a> {
     Seq(Vec<Value>),
     Map {
-        fields: Fields,
+        fields: MapFields,
         /// The key whose value is awaited.
         key: Option<(Node<'a>, Key)>,
         /// Mappings to merge now, the next one last.
@@ -211,7 +211,7 @@ impl<'a> Decoder<'a> {
             let message = format!("mapping key \"{text}\" already defined");
             return Err(key.error(ErrorKind::DuplicateKey, message));
         }
-        self.open.push(Open {
+        self.open.push(OpenCollection {
             node,
             followed,
             merging,
@@ -240,7 +240,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Takes the value of a child that was awaited.
-    fn receive(&self, open: &mut Open<'a>, value: Value) -> Result<(), Error> {
+    fn receive(&self, open: &mut OpenCollection<'a>, value: Value) -> Result<(), Error> {
         match &mut open.body {
             Body::Seq(items) => items.push(value),
             Body::Map { fields, key, .. } => {
@@ -253,7 +253,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Finds out what an open collection needs next.
-    fn advance(&self, open: &mut Open<'a>) -> Result<Next<'a>, Error> {
+    fn advance(&self, open: &mut OpenCollection<'a>) -> Result<Next<'a>, Error> {
         let children = open.node.children();
         let Body::Map {
             key, now, later, ..
@@ -297,7 +297,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Closes a collection: gives its value, or its fields to the mapping around it.
-    fn leave(&mut self, open: Open<'a>) -> Result<Option<Value>, Error> {
+    fn leave(&mut self, open: OpenCollection<'a>) -> Result<Option<Value>, Error> {
         let fields = match open.body {
             Body::Seq(items) => return Ok(Some(Value::Seq(items))),
             Body::Map { fields, .. } if !open.merging => {
@@ -341,7 +341,7 @@ impl<'a> Decoder<'a> {
     /// Sets a field; a second one under the same key is an error where that matters.
     fn put(
         &self,
-        fields: &mut Fields,
+        fields: &mut MapFields,
         key: Node<'_>,
         name: Key,
         value: Value,
@@ -388,7 +388,7 @@ enum Next<'a> {
 impl Body<'_> {
     fn map() -> Self {
         Self::Map {
-            fields: Fields::default(),
+            fields: MapFields::default(),
             key: None,
             now: Vec::new(),
             later: Vec::new(),
@@ -404,14 +404,14 @@ struct Key {
 
 /// The fields of a mapping under construction.
 #[derive(Default)]
-struct Fields {
+struct MapFields {
     entries: Vec<(String, Value)>,
     /// What each key is, beside its text.
     tags: Vec<&'static str>,
     index: BTreeMap<String, usize>,
 }
 
-impl Fields {
+impl MapFields {
     fn position(&mut self, text: &str) -> Option<usize> {
         if self.entries.len() < SMALL {
             return self.entries.iter().position(|(key, _)| key == text);

@@ -3,6 +3,7 @@
 //! What holds for each answer: the server goes on; a refusal is a `Status` or the plain 404; nothing of the other namespace
 //! is in it, whatever path, selector, token or body asked; what was stored reads back as it was answered.
 
+mod answer;
 mod laws;
 mod world;
 

@@ -9,13 +9,10 @@ use tokio::task::JoinSet;
 
 use super::measure::{Cost, Start};
 use super::package::upstream;
+use super::set::{REVISIONS, SET, prepare, ready};
 use super::targets::{LABEL, Targets};
-use super::world::{CONFIG, Result, World};
-use super::{Compare, FanoutArgs, Workload, kill, plain, report};
-
-/// The package revisions.
-pub(super) const REVISIONS: &str =
-    "/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions";
+use super::world::{CONFIG, World};
+use super::{Compare, FanoutArgs, Result, Workload, kill, plain, report};
 
 pub(super) async fn run(args: &FanoutArgs) -> Result<()> {
     let mut all: Vec<(usize, Vec<Cost>)> = Vec::new();
@@ -106,38 +103,6 @@ async fn one(args: &FanoutArgs, n: usize) -> Result<Vec<Cost>> {
     Ok(costs)
 }
 
-/// Repositories, the upstream's first revision, and what is injected.
-pub(super) async fn prepare(world: &World, args: &FanoutArgs, targets: Targets<'_>) -> Result<()> {
-    world.repository("blueprints", false).await?;
-    for i in 0..targets.repositories() {
-        world.repository(&targets.repository(i), true).await?;
-    }
-    for i in 0..targets.repositories() {
-        let path = format!(
-            "{CONFIG}/v1alpha1/namespaces/default/repositories/{}",
-            targets.repository(i)
-        );
-        world
-            .wait(&path, "/status/conditions/0/status", &json!("True"))
-            .await?;
-    }
-    world.push("v1", &upstream(args, 1)?)?;
-    let first = format!("{REVISIONS}/blueprints.bench.v1");
-    world.wait(&first, "/spec/revision", &json!(1)).await?;
-    if args.workload == Workload::W1 {
-        for i in 0..targets.n {
-            world
-                .create(
-                    "/api/v1/namespaces/default/configmaps",
-                    &targets.config_map(i),
-                )
-                .await?;
-        }
-    }
-    world.settle().await;
-    Ok(())
-}
-
 pub(super) async fn fan_out(world: &World, targets: Targets<'_>) -> Result<Cost> {
     let start = Start::now(world.counted());
     let sets = format!("{CONFIG}/v1alpha2/namespaces/default/packagevariantsets");
@@ -192,19 +157,6 @@ async fn relabel(world: &World, targets: Targets<'_>) -> Result<Cost> {
         .await?;
     world.settle().await;
     Ok(start.end("relabel one target", world.counted()))
-}
-
-pub(super) const SET: &str =
-    "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets/bench";
-
-/// All variants are Ready, and the set has seen this generation.
-pub(super) async fn ready(world: &World, targets: Targets<'_>, generation: u64) -> Result<()> {
-    world
-        .wait(SET, "/status/observedGeneration", &json!(generation))
-        .await?;
-    world
-        .wait(SET, "/status/readyVariants", &json!(targets.n))
-        .await
 }
 
 /// Proposes and approves every draft, 32 at a time.

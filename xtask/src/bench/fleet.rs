@@ -9,12 +9,12 @@ use std::process::{Command, Stdio};
 use offshoot::client::{BULK, EXPLANATIONS, PLANS, RESOURCES, object};
 use serde_json::{Value, json};
 
-use super::fanout::{self, REVISIONS, SET};
 use super::measure::{Cost, Start};
 use super::package::{upstream, wide};
+use super::set::{self, REVISIONS, SET};
 use super::targets::Targets;
-use super::world::{CONFIG, Result, World};
-use super::{FanoutArgs, FleetArgs, Layout, Workload, report};
+use super::world::{CONFIG, World};
+use super::{FanoutArgs, FleetArgs, Layout, Result, Workload, fanout, report};
 
 /// Entries of one request, as the command line makes them.
 const PIECE: usize = 2_500;
@@ -95,7 +95,7 @@ async fn one(args: &FleetArgs, n: usize) -> Result<Vec<Cost>> {
     };
     let targets = Targets::new(&fan, n);
     let world = World::start(&fan).await?;
-    fanout::prepare(&world, &fan, targets).await?;
+    set::prepare(&world, &fan, targets).await?;
     let run = Run {
         world: &world,
         targets,

@@ -10,11 +10,11 @@ use offshoot::client::Client;
 use offshoot::up;
 use serde_json::Value;
 
-use super::fanout::{REVISIONS, prepare, ready};
 use super::measure::{Cost, Start};
+use super::set::{REVISIONS, prepare, ready};
 use super::targets::Targets;
-use super::world::{CONFIG, Result, World, git};
-use super::{FanoutArgs, Serve};
+use super::world::{CONFIG, World, git};
+use super::{FanoutArgs, Result, Serve};
 
 /// Runs the embedded server until it is killed.
 pub(super) async fn serve(args: &Serve) -> Result<()> {

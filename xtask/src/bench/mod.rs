@@ -9,6 +9,7 @@ mod measure;
 mod package;
 mod plain;
 mod report;
+mod set;
 mod targets;
 mod world;
 
@@ -16,6 +17,8 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use clap::{Subcommand, ValueEnum};
+
+type Result<T> = std::result::Result<T, String>;
 
 /// What can be measured.
 #[derive(Debug, Subcommand)]

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::world::Result;
-use super::{FanoutArgs, Workload};
+use super::{FanoutArgs, Result, Workload};
 
 /// The files of a revision.
 pub(super) type Files = BTreeMap<String, String>;

@@ -1,7 +1,8 @@
 //! The yardstick: the same drafts by the plain git command.
 
+use super::Result;
 use super::package::Files;
-use super::world::{Result, git};
+use super::world::git;
 
 /// One clone, then copy, commit and push each of them.
 pub(super) fn drafts(n: usize, files: &Files) -> Result<()> {

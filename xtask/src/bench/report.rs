@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::Result;
 use super::measure::{Cost, exponent};
-use super::world::Result;
 
 /// The run whose wall time is the median, phase by phase.
 pub(super) fn medians(runs: Vec<Vec<Cost>>) -> Vec<Cost> {

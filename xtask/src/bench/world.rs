@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 
 use super::package::Files;
 use super::targets::LABEL;
-use super::{FanoutArgs, Layout};
-
-pub(super) type Result<T> = std::result::Result<T, String>;
+use super::{FanoutArgs, Layout, Result};
 
 /// How long a phase may take.
 const PATIENCE: Duration = Duration::from_secs(600);

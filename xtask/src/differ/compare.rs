@@ -55,7 +55,7 @@ pub(super) fn compare(
     match bodies {
         [Ok(ours), Ok(peer)] => {
             let [ours, peer] = reduced(&step.path, ours, peer);
-            Walk {
+            AnswerWalk {
                 binder,
                 out: &mut out,
             }
@@ -227,12 +227,12 @@ fn by_name(list: &mut Value, name: &str) {
     }
 }
 
-struct Walk<'a> {
+struct AnswerWalk<'a> {
     binder: &'a mut Binder,
     out: &'a mut Out,
 }
 
-impl Walk<'_> {
+impl AnswerWalk<'_> {
     fn differ(&mut self, at: &str, ours: &Value, peer: &Value) {
         self.out.push(at, &ours.to_string(), &peer.to_string());
     }

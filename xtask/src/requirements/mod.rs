@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::tidy::Finding;
+use crate::finding::Finding;
 
 /// Where requirements are numbered.
 const LIST: &str = "requirements.toml";

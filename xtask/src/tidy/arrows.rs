@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::Finding;
+use crate::finding::Finding;
 
 /// Each crate and the crates that it may use.
 const CRATES: &[(&str, &[&str])] = &[

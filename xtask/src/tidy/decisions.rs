@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use self::parts::{Kind, parts};
-use super::{Finding, shown, walk};
+use self::parts::{PartKind, parts};
+use super::{shown, walk};
+use crate::finding::Finding;
 
 mod parts;
 
@@ -99,14 +100,14 @@ pub(crate) fn check(root: &Path) -> Vec<Finding> {
 #[derive(Debug, Clone, Copy)]
 struct Said<'a> {
     line: usize,
-    kind: Kind,
+    kind: PartKind,
     text: &'a str,
 }
 
 fn said<'a>(place: &str, text: &'a str) -> Vec<Said<'a>> {
     let whole = |(number, text)| Said {
         line: number + 1,
-        kind: Kind::Comment,
+        kind: PartKind::Comment,
         text,
     };
     if place.ends_with(".yaml") {
@@ -188,9 +189,9 @@ fn codes<'a>(said: &Said<'a>, entries: &BTreeMap<String, usize>) -> Vec<&'a str>
         found
     };
     match said.kind {
-        Kind::Comment => all(said.text),
+        PartKind::Comment => all(said.text),
         // Of a message: what stands before its colon, or alone in parentheses.
-        Kind::Text => {
+        PartKind::Text => {
             let inner = said.text.trim_start_matches(['r', '#', '"']);
             let head = inner.split_once(": ").map(|(head, _)| head);
             let asides = said.text.split('(').skip(1);
@@ -231,12 +232,12 @@ fn outside(place: &str, said: &Said<'_>, documents: &[String]) -> Vec<String> {
     for (mark, instead) in OUTSIDE {
         let beside = *mark == "../shared";
         let allowed = beside && BESIDE.iter().any(|(file, _)| *file == place);
-        let counts = said.kind == Kind::Comment || beside;
+        let counts = said.kind == PartKind::Comment || beside;
         if counts && !allowed && stands(said.text, mark) {
             found.push(format!("{mark} leads out of the repository: {instead}"));
         }
     }
-    if said.kind == Kind::Comment {
+    if said.kind == PartKind::Comment {
         let missing = named_documents(said.text).filter(|name| !is_here(name, documents));
         found.extend(missing.map(|name| format!("{name} is not in the repository")));
     }

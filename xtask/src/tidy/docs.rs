@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use super::{Finding, shown, walk};
+use super::{shown, walk};
+use crate::finding::Finding;
 
 const DOCUMENTS: &[&str] = &[
     "README.md",

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Finding, shown};
+use super::shown;
+use crate::finding::Finding;
 
 /// Lines of a file, tests included.
 const LONGEST: usize = 500;

@@ -7,28 +7,13 @@ mod circles;
 mod decisions;
 mod docs;
 mod files;
+mod modules;
+mod order;
 mod words;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Something to tidy: where, and what.
-pub(crate) struct Finding {
-    /// The file, relative to the root, with a line where there is one.
-    pub(crate) place: String,
-    /// What is wrong and what to do.
-    pub(crate) what: String,
-}
-
-impl Finding {
-    pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            what: what.into(),
-        }
-    }
-}
 
 /// Runs every check and prints what it found.
 pub(crate) fn run(root: &Path) -> ExitCode {
@@ -36,6 +21,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let sources = walk(root, &|path| path.extension().is_some_and(|e| e == "rs"));
     findings.extend(arrows::check(root));
     findings.extend(circles::check(root));
+    findings.extend(order::check(root));
     findings.extend(files::check(root, &sources));
     findings.extend(docs::check(root));
     findings.extend(words::check(root, &sources));

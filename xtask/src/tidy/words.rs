@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Finding, shown, walk};
+use super::{shown, walk};
+use crate::finding::Finding;
 
 /// Each word, as a pattern of whole words or parts of names, and what to say instead.
 const WORDS: &[(&str, &str)] = &[

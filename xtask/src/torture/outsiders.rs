@@ -2,12 +2,11 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::time::Duration;
 
 use testkit::git_http::{Asked, Fault};
 
-use super::world::{DOWNSTREAMS, Dice, World, text};
+use super::world::{DOWNSTREAMS, Dice, World, let_in, text};
 
 /// One step of upkeep that git's own documentation calls safe beside writers.
 pub(super) fn upkeep(world: &World, dice: &mut Dice) {
@@ -115,13 +114,6 @@ fn refuse_for_a_while(world: &World, dice: &mut Dice) {
     }
     dice.pause(900);
     let_in(&repository);
-}
-
-/// Takes the hooks away again.
-pub(super) fn let_in(repository: &Path) {
-    for hook in ["pre-receive", "update"] {
-        drop(std::fs::remove_file(repository.join("hooks").join(hook)));
-    }
 }
 
 /// Ends the server in one of two ways, and starts it again.

@@ -11,7 +11,7 @@ use super::world::{DOWNSTREAMS, Dice, RESOURCES, REVISIONS, SET, World, text};
 /// Publishes the next version of the blueprint, and points the set at it.
 pub(super) fn author(world: &World, dice: &mut Dice) {
     let number = world.ledger.number();
-    if let Err(why) = publish_upstream(world, number) {
+    if let Err(why) = world.publish_upstream(number) {
         return world.ledger.refused("publish the blueprint", &why);
     }
     let change = json!({ "spec": { "upstream": { "revision": format!("v{number}") } } });
@@ -20,44 +20,6 @@ pub(super) fn author(world: &World, dice: &mut Dice) {
         Err(why) => world.ledger.refused("move the set", &why),
     }
     dice.pause(2500);
-}
-
-/// Commits, tags and pushes a version of the package, with plain git.
-pub(super) fn publish_upstream(world: &World, number: u64) -> Result<()> {
-    let checkout = world.root.join("checkout");
-    let package = checkout.join("web");
-    std::fs::create_dir_all(&package).map_err(|e| e.to_string())?;
-    let files = [
-        (
-            "Kptfile",
-            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\ninfo:\n  description: a site\n".to_owned(),
-        ),
-        (
-            "site.yaml",
-            format!(
-                "# the site\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: site\ndata:\n  version: \"{number}\" # grows\n  color: blue\n"
-            ),
-        ),
-        (
-            "more.yaml",
-            format!(
-                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more-{}\ndata: {{}}\n",
-                number % 3
-            ),
-        ),
-    ];
-    for (name, contents) in files {
-        std::fs::write(package.join(name), contents).map_err(|e| e.to_string())?;
-    }
-    let tag = format!("web/v{number}");
-    world.git(&checkout, &["add", "--all"])?;
-    world.git(
-        &checkout,
-        &["commit", "--quiet", "--allow-empty", "--message", &tag],
-    )?;
-    world.git(&checkout, &["tag", &tag])?;
-    world.git(&checkout, &["push", "--quiet", "--tags", "origin", "HEAD"])?;
-    Ok(())
 }
 
 /// Takes one package revision and does one thing with it.

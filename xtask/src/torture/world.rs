@@ -107,7 +107,7 @@ impl World {
                 "checkout",
             ],
         )?;
-        super::people::publish_upstream(self, 1)?;
+        self.publish_upstream(1)?;
         self.wait(
             &format!("{REVISIONS}/blueprints.web.v1"),
             "/spec/lifecycle",
@@ -115,6 +115,44 @@ impl World {
         )?;
         let sets = SET.trim_end_matches("/web");
         self.create(sets, &set())?;
+        Ok(())
+    }
+
+    /// Commits, tags and pushes a version of the package, with plain git.
+    pub(super) fn publish_upstream(&self, number: u64) -> Result<()> {
+        let checkout = self.root.join("checkout");
+        let package = checkout.join("web");
+        std::fs::create_dir_all(&package).map_err(|e| e.to_string())?;
+        let files = [
+            (
+                "Kptfile",
+                "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\ninfo:\n  description: a site\n".to_owned(),
+            ),
+            (
+                "site.yaml",
+                format!(
+                    "# the site\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: site\ndata:\n  version: \"{number}\" # grows\n  color: blue\n"
+                ),
+            ),
+            (
+                "more.yaml",
+                format!(
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more-{}\ndata: {{}}\n",
+                    number % 3
+                ),
+            ),
+        ];
+        for (name, contents) in files {
+            std::fs::write(package.join(name), contents).map_err(|e| e.to_string())?;
+        }
+        let tag = format!("web/v{number}");
+        self.git(&checkout, &["add", "--all"])?;
+        self.git(
+            &checkout,
+            &["commit", "--quiet", "--allow-empty", "--message", &tag],
+        )?;
+        self.git(&checkout, &["tag", &tag])?;
+        self.git(&checkout, &["push", "--quiet", "--tags", "origin", "HEAD"])?;
         Ok(())
     }
 
@@ -159,7 +197,7 @@ impl World {
         self.http
             .set(|manners| *manners = git_http::Manners::default());
         for repository in self.repositories() {
-            super::outsiders::let_in(&repository);
+            let_in(&repository);
         }
         self.server.ensure()
     }
@@ -260,6 +298,13 @@ fn set() -> Value {
             "targets": [{ "repositories": targets }],
         },
     })
+}
+
+/// Takes the hooks away again.
+pub(super) fn let_in(repository: &Path) {
+    for hook in ["pre-receive", "update"] {
+        drop(std::fs::remove_file(repository.join("hooks").join(hook)));
+    }
 }
 
 /// A path as an argument.

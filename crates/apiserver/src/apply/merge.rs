@@ -60,12 +60,11 @@ impl Difference {
     }
 
     /// Leaves out what lies at or below the given paths.
-    pub(crate) fn without(self, ignored: &FieldSet) -> Self {
-        Self {
-            added: self.added.without(ignored),
-            modified: self.modified.without(ignored),
-            removed: self.removed.without(ignored),
+    pub(crate) fn without(mut self, ignored: &FieldSet) -> Self {
+        for paths in [&mut self.added, &mut self.modified, &mut self.removed] {
+            paths.leave_out(ignored);
         }
+        self
     }
 
     fn put(&mut self, element: &PathElement, below: Self) {

@@ -110,6 +110,53 @@ impl FieldSet {
         out
     }
 
+    /// Takes out the paths of the other: [`Self::difference`] where nobody needs what was there.
+    pub(crate) fn subtract(&mut self, other: &Self) {
+        if other.members.len() < self.members.len() {
+            for element in &other.members {
+                self.members.remove(element);
+            }
+        } else {
+            self.members
+                .retain(|element| !other.members.contains(element));
+        }
+        for (element, theirs) in &other.children {
+            if let Some(below) = self.children.get_mut(element) {
+                below.subtract(theirs);
+                if below.is_empty() {
+                    self.children.remove(element);
+                }
+            }
+        }
+    }
+
+    /// Adds the paths of the other: [`Self::union`] where nobody needs what was there.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.members.extend(other.members);
+        for (element, theirs) in other.children {
+            match self.children.get_mut(&element) {
+                Some(below) => below.add(theirs),
+                None => self.put(element, theirs),
+            }
+        }
+    }
+
+    /// Takes out the paths that are in the other or below one of its members.
+    pub(crate) fn leave_out(&mut self, other: &Self) {
+        for element in &other.members {
+            self.members.remove(element);
+            self.children.remove(element);
+        }
+        for (element, theirs) in &other.children {
+            if let Some(below) = self.children.get_mut(element) {
+                below.leave_out(theirs);
+                if below.is_empty() {
+                    self.children.remove(element);
+                }
+            }
+        }
+    }
+
     /// Paths of this set that are neither in the other nor below one of its members.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {

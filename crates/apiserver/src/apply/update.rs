@@ -1,6 +1,7 @@
 //! The two writes: [`track`] for create, update and patch, [`apply()`] for server-side apply.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -117,23 +118,19 @@ pub fn track(live: Option<&Value>, new: &mut Value, writer: Writer<'_>) {
 
 fn record(managers: &mut Managers, old: &Value, new: &Value, manager: Manager, writer: Writer<'_>) {
     let difference = compare(old, new, Shape::root(writer.schema)).without(&ignored(writer));
-    let changed = difference.changed();
+    let mut changed = difference.added;
+    changed.add(difference.modified);
     // Whoever changes a field owns it alone, and nobody owns what is gone.
     for owned in managers.owners.values_mut() {
-        owned.fields = owned
-            .fields
-            .difference(&changed)
-            .difference(&difference.removed);
+        owned.fields.subtract(&changed);
+        owned.fields.subtract(&difference.removed);
     }
-    let own = changed.difference(&unowned());
-    if !own.is_empty() {
-        let version = writer.api_version.to_owned();
+    changed.subtract(&NO_OWNER);
+    if !changed.is_empty() {
         let owned = managers.owners.entry(manager).or_default();
-        *owned = Owned {
-            fields: owned.fields.union(&own),
-            version,
-            time: Some(writer.now.to_owned()),
-        };
+        owned.fields.add(changed);
+        owned.version = writer.api_version.to_owned();
+        owned.time = Some(writer.now.to_owned());
     }
     managers.tidy();
 }
@@ -195,7 +192,7 @@ fn applied(
     let last = managers.owners.get(&manager).cloned();
     let fields = paths(config, shape)
         .without(&ignored(writer))
-        .difference(&unowned());
+        .difference(&NO_OWNER);
     let time = last.as_ref().and_then(|owned| owned.time.clone());
     let owned = Owned {
         fields,
@@ -375,7 +372,8 @@ const UNOWNED: [&str; 9] = [
     "resourceVersion",
 ];
 
-fn unowned() -> FieldSet {
+/// The paths that nobody owns.
+static NO_OWNER: LazyLock<FieldSet> = LazyLock::new(|| {
     let mut set = FieldSet::default();
     for name in ["apiVersion", "kind", "metadata"] {
         set.insert(&[PathElement::field(name)]);
@@ -384,7 +382,7 @@ fn unowned() -> FieldSet {
         set.insert(&[PathElement::field("metadata"), PathElement::field(name)]);
     }
     set
-}
+});
 
 /// What counts in no comparison: what this endpoint resets, and the entries themselves, which only one side may have.
 fn ignored(writer: Writer<'_>) -> FieldSet {

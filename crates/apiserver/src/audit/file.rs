@@ -36,11 +36,11 @@ impl Default for Rotation {
 pub struct Audit {
     path: PathBuf,
     rotation: Rotation,
-    open: Mutex<Open>,
+    open: Mutex<OpenLog>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenLog {
     file: File,
     length: u64,
 }
@@ -54,7 +54,7 @@ impl Audit {
         Ok(Self {
             path: path.to_owned(),
             rotation,
-            open: Mutex::new(Open::at(path)?),
+            open: Mutex::new(OpenLog::at(path)?),
         })
     }
 
@@ -76,7 +76,7 @@ impl Audit {
     }
 
     /// Moves every file one place on, and begins a new one.
-    fn rotate(&self) -> io::Result<Open> {
+    fn rotate(&self) -> io::Result<OpenLog> {
         if self.rotation.kept == 0 {
             missing_is_fine(std::fs::remove_file(&self.path))?;
         }
@@ -84,7 +84,7 @@ impl Audit {
             let (from, to) = (self.numbered(number), self.numbered(number + 1));
             missing_is_fine(std::fs::rename(from, to))?;
         }
-        Open::at(&self.path)
+        OpenLog::at(&self.path)
     }
 
     fn numbered(&self, number: u32) -> PathBuf {
@@ -96,7 +96,7 @@ impl Audit {
     }
 }
 
-impl Open {
+impl OpenLog {
     fn at(path: &Path) -> io::Result<Self> {
         let file = files::append(path)?;
         let length = file.metadata()?.len();

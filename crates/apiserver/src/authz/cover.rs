@@ -194,7 +194,7 @@ impl<'a> Cover<'a> {
             }
             // What fewest held rules speak of leaves the fewest to look at.
             lists.sort_by_key(|list| sizes.iter().find(|(of, _)| of == list).map(|s| s.1));
-            let mut place = Place {
+            let mut place = RulePart {
                 wanted,
                 paths,
                 chosen: Vec::new(),
@@ -220,7 +220,7 @@ impl<'a> Cover<'a> {
     /// Looks at the lists one after the other, with the held rules that cover what is chosen of those before.
     fn walk<'w>(
         &mut self,
-        place: &mut Place<'w>,
+        place: &mut RulePart<'w>,
         lists: &[List],
         held: Option<&[u32]>,
         told: &mut Told<'w>,
@@ -305,13 +305,13 @@ impl<'a> Cover<'a> {
 }
 
 /// What of a wanted rule is looked at: positions of values, list by list; all of those that are not named.
-struct Place<'w> {
+struct RulePart<'w> {
     wanted: &'w Rule,
     paths: bool,
     chosen: Vec<(List, Vec<usize>)>,
 }
 
-impl<'w> Place<'w> {
+impl<'w> RulePart<'w> {
     /// The values of a list, each once, with their positions.
     fn values(&self, list: List) -> Vec<(usize, &'w str)> {
         let all = list.of(self.wanted);
@@ -363,7 +363,7 @@ impl<'w> Told<'w> {
     }
 
     /// Takes in all combinations of what was looked at, while there is room. Answers what that cost.
-    fn add(&mut self, place: &Place<'w>) -> usize {
+    fn add(&mut self, place: &RulePart<'w>) -> usize {
         let verbs = place.values(List::Verbs);
         let mut cost = verbs.len();
         if place.paths {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::gateway::Attributes;
+use crate::access::Attributes;
 
 /// A `PolicyRule`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]

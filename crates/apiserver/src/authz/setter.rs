@@ -8,8 +8,7 @@
 use serde_json::Value;
 
 use super::writer;
-use crate::gateway::User;
-use crate::verbs::{Core, Target, Whose};
+use crate::access::User;
 
 /// A field whose setter is recorded.
 #[derive(Debug, Clone)]
@@ -61,38 +60,5 @@ impl Setters {
         let mut fields = std::iter::once(&self.field).chain(self.beside);
         fields.all(|field| old.pointer(field) == new.pointer(field))
             && self.record(old) == self.record(new)
-    }
-}
-
-impl Core {
-    /// Records from now on who sets this field. Only the first call counts.
-    pub fn record_setters(&self, setters: Setters) {
-        drop(self.setters.set(setters));
-    }
-
-    /// Puts the record into an object that is about to be stored.
-    pub(crate) fn sign_field(
-        &self,
-        target: &Target,
-        whose: &Whose,
-        old: Option<&Value>,
-        new: &mut Value,
-    ) {
-        let Some(setters) = self.setters.get() else {
-            return;
-        };
-        let (group, plural) = &setters.resource;
-        let listed = (group, plural) == (&target.resource.group, &target.resource.plural);
-        if !listed || !target.subresource.is_empty() {
-            return;
-        }
-        let own = whose.user.name == setters.own && whose.user.is_master();
-        setters.sign(&whose.user, own, old, new);
-    }
-
-    /// Who set the field of an object, as far as it was recorded.
-    #[must_use]
-    pub fn setter_of(&self, object: &Value) -> Option<User> {
-        self.setters.get()?.setter(object)
     }
 }

@@ -11,10 +11,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::gateway::{Attributes, Decision, User};
+use crate::access::User;
 use crate::logic::metadata_mut;
 use crate::storage::Object;
-use crate::verbs::{Core, Target, Whose};
 
 /// Which objects say who wrote them last.
 #[derive(Debug, Clone)]
@@ -62,6 +61,16 @@ impl Writers {
         user_of(self.recorded(object)?)
     }
 
+    /// The same of a stored object, of which no more is parsed than says it.
+    pub(crate) fn writer_of(&self, object: &Object) -> Option<User> {
+        let text = object.bytes();
+        // What names no writer needs no parsing.
+        memchr::memmem::find(&text, self.annotation.as_bytes())?;
+        let signed: Signed = serde_json::from_slice(&text).ok()?;
+        let annotations = signed.metadata.annotations?;
+        user_of(annotations.get(self.annotation)?)
+    }
+
     fn recorded<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         object
             .get("metadata")?
@@ -106,53 +115,7 @@ struct Notes {
     annotations: Option<BTreeMap<String, Value>>,
 }
 
-impl Core {
-    /// Records from now on who writes these objects. Only the first call counts.
-    pub fn record_writers(&self, writers: Writers) {
-        drop(self.writers.set(writers));
-    }
-
-    /// Puts the record into an object that is about to be stored.
-    pub(crate) fn sign(
-        &self,
-        target: &Target,
-        whose: &Whose,
-        old: Option<&Value>,
-        new: &mut Value,
-    ) {
-        let Some(writers) = self.writers.get() else {
-            return;
-        };
-        let resource = (&target.resource.group, &target.resource.plural);
-        let listed = writers.resources.iter().any(|(g, p)| (g, p) == resource);
-        if !listed || !target.subresource.is_empty() {
-            return;
-        }
-        let own = whose.user.name == writers.own && whose.user.is_master();
-        writers.sign(&whose.user, own, old, new);
-    }
-
-    /// Who last wrote an object, as far as it was recorded.
-    #[must_use]
-    pub fn writer_of(&self, object: &Object) -> Option<User> {
-        let writers = self.writers.get()?;
-        let text = object.bytes();
-        // What names no writer needs no parsing.
-        memchr::memmem::find(&text, writers.annotation.as_bytes())?;
-        let signed: Signed = serde_json::from_slice(&text).ok()?;
-        let annotations = signed.metadata.annotations?;
-        user_of(annotations.get(writers.annotation)?)
-    }
-
-    /// Decides a request that the program makes for somebody, as if they had made it.
-    pub async fn may(&self, request: &Attributes<'_>) -> Decision {
-        match self.authorizer.get() {
-            Some(authorizer) => authorizer.decide(request).await,
-            None => Decision::allowed(),
-        }
-    }
-}
-
+/// Puts a record into an annotation, or takes it out.
 pub(super) fn write(object: &mut Value, annotation: &str, record: Option<Value>) {
     let Some(metadata) = metadata_mut(object) else {
         return;

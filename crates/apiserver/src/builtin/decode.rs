@@ -9,16 +9,16 @@ use crate::schema::{Additional, Node, Type};
 ///
 /// `owner` is the Go struct's name; fields below are told as `Owner.a.b`.
 pub(crate) fn mismatch(value: &Value, node: &Node, owner: &str) -> Option<String> {
-    walk(value, node, &Place::root(owner))
+    walk(value, node, &GoPlace::root(owner))
 }
 
 /// Where a value stands: the Go struct that holds it, and the path from the root.
-struct Place {
+struct GoPlace {
     owner: String,
     path: String,
 }
 
-impl Place {
+impl GoPlace {
     fn root(owner: &str) -> Self {
         Self {
             owner: owner.to_owned(),
@@ -62,11 +62,11 @@ impl Place {
     }
 }
 
-fn walk(value: &Value, node: &Node, place: &Place) -> Option<String> {
+fn walk(value: &Value, node: &Node, place: &GoPlace) -> Option<String> {
     walk_in(value, node, place, &place.owner)
 }
 
-fn walk_in(value: &Value, node: &Node, place: &Place, holder: &str) -> Option<String> {
+fn walk_in(value: &Value, node: &Node, place: &GoPlace, holder: &str) -> Option<String> {
     if value.is_null() || node.types.is_empty() {
         return None;
     }

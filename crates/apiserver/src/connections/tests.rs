@@ -20,29 +20,29 @@ fn limits() -> Limits {
     }
 }
 
-fn enter(connections: &Connections, last: u8) -> Open {
+fn enter(connections: &Connections, last: u8) -> OpenConnection {
     match connections.enter(of(last)) {
         Entry::In(open) => open,
         other => panic!("{other:?}"),
     }
 }
 
-fn leaving(open: &Open) -> bool {
+fn leaving(open: &OpenConnection) -> bool {
     lock(&open.link.doing).leaving
 }
 
 /// Makes it as old as that.
-fn age(open: &Open, seconds: u64) {
+fn age(open: &OpenConnection, seconds: u64) {
     lock(&open.link.doing).active -= Duration::from_secs(seconds);
 }
 
-fn let_in(open: &Open, user: &str) -> Flight {
+fn let_in(open: &OpenConnection, user: &str) -> Flight {
     let flight = open.of.begin(&open.link);
     flight.request().of(user).expect("a place");
     flight
 }
 
-fn idle_of(connections: &Connections, last: u8, user: &str) -> Open {
+fn idle_of(connections: &Connections, last: u8, user: &str) -> OpenConnection {
     let open = enter(connections, last);
     open.link.greeted();
     drop(let_in(&open, user));
@@ -164,7 +164,7 @@ fn each_time_has_its_end() {
     let open = idle_of(&connections, 1, "ada");
     let stranger = enter(&connections, 1);
     let now = Instant::now();
-    let after = |open: &Open, seconds| {
+    let after = |open: &OpenConnection, seconds| {
         let doing = lock(&open.link.doing);
         doing.over(now + Duration::from_secs(seconds), &limits).ok()
     };

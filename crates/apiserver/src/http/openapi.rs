@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::query::Query;
 use super::respond;
-use crate::openapi::{self, Kind};
+use crate::openapi::{self, ServedKind};
 use crate::registry::{Catalog, Resource, Version, discovery};
 use crate::status::Failure;
 use crate::storage::lock;
@@ -172,16 +172,16 @@ fn hash(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn kinds(catalog: &Catalog, group: &str, version: &str) -> Vec<Kind> {
+fn kinds(catalog: &Catalog, group: &str, version: &str) -> Vec<ServedKind> {
     let resources = catalog.iter().filter(|r| r.group == group);
     resources
         .filter_map(|r| r.version(version).filter(|v| v.served).map(|v| kind(r, v)))
         .collect()
 }
 
-fn kind(resource: &Resource, version: &Version) -> Kind {
+fn kind(resource: &Resource, version: &Version) -> ServedKind {
     if let Some(definition) = resource.built_in {
-        return Kind::builtin(definition);
+        return ServedKind::builtin(definition);
     }
     let mut subresources = Vec::new();
     if version.status {
@@ -191,7 +191,7 @@ fn kind(resource: &Resource, version: &Version) -> Kind {
         subresources.push(("scale".to_owned(), true));
     }
     subresources.extend(version.subresources.iter().map(|s| (s.name.clone(), false)));
-    Kind {
+    ServedKind {
         group: resource.group.clone(),
         version: version.name.clone(),
         kind: resource.kind.clone(),

@@ -8,14 +8,14 @@ use super::*;
 fn seats_are_given_up_to_the_limit_and_back() {
     let mut lines: Lines<u32> = Lines::new(4, 2);
     for _ in 0..3 {
-        assert_eq!(lines.come("a", || 0), Place::Seat);
+        assert_eq!(lines.come("a", || 0), Admission::Seat);
     }
     // One seat is for others.
-    assert_eq!(lines.come("a", || 1), Place::Line);
-    assert_eq!(lines.come("a", || 2), Place::Line);
-    assert_eq!(lines.come("a", || 3), Place::Full);
-    assert_eq!(lines.come("b", || 4), Place::Seat);
-    assert_eq!(lines.come("b", || 5), Place::Line);
+    assert_eq!(lines.come("a", || 1), Admission::Line);
+    assert_eq!(lines.come("a", || 2), Admission::Line);
+    assert_eq!(lines.come("a", || 3), Admission::Full);
+    assert_eq!(lines.come("b", || 4), Admission::Seat);
+    assert_eq!(lines.come("b", || 5), Admission::Line);
     // Whoever holds fewest is first, then whoever waits longest.
     assert_eq!(lines.leave("a"), Some(("b".to_owned(), 5)));
     assert_eq!(lines.leave("b"), Some(("a".to_owned(), 1)));
@@ -48,7 +48,7 @@ fn waits(every: &[u64]) -> Vec<u64> {
             } else {
                 now % every == 0
             };
-            if due && lines.come(&user.to_string(), || (user, now)) == Place::Seat {
+            if due && lines.come(&user.to_string(), || (user, now)) == Admission::Seat {
                 working.entry(now + WORK).or_default().push((user, now));
             }
         }
@@ -98,7 +98,7 @@ async fn a_seat_passes_many_who_gave_up() {
     for _ in 0..MANY {
         let (ticket, gone) = oneshot::channel();
         drop(gone);
-        assert_eq!(lock(&seats.lines).come("a", || ticket), Place::Line);
+        assert_eq!(lock(&seats.lines).come("a", || ticket), Admission::Line);
     }
     drop(first);
     assert_eq!(lock(&seats.lines).free, 1);

@@ -15,7 +15,7 @@ use crate::builtin::crd::{Crd, Version};
 
 /// A served kind as the documents describe it.
 #[derive(Debug, Clone)]
-pub struct Kind {
+pub struct ServedKind {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
@@ -30,7 +30,7 @@ pub struct Kind {
     pub(crate) selectable: Vec<String>,
 }
 
-impl Kind {
+impl ServedKind {
     /// A version of a custom resource.
     #[must_use]
     pub fn custom(crd: &Crd, version: &Version) -> Self {
@@ -144,8 +144,8 @@ pub fn index(hashes: &BTreeMap<String, String>) -> Value {
 
 /// The version 3 document of one group and version; kinds of others are left out.
 #[must_use]
-pub fn document(group: &str, version: &str, kinds: &[Kind]) -> Value {
-    let kinds: Vec<&Kind> = kinds
+pub fn document(group: &str, version: &str, kinds: &[ServedKind]) -> Value {
+    let kinds: Vec<&ServedKind> = kinds
         .iter()
         .filter(|k| k.group == group && k.version == version)
         .collect();
@@ -172,7 +172,7 @@ pub fn document(group: &str, version: &str, kinds: &[Kind]) -> Value {
 
 /// The version 2 document of all kinds.
 #[must_use]
-pub fn swagger(kinds: &[Kind]) -> Value {
+pub fn swagger(kinds: &[ServedKind]) -> Value {
     let mut all = Map::new();
     let mut components = BTreeMap::new();
     for kind in kinds {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Kind;
+use super::ServedKind;
 use super::schemas::{component, reference, shared};
 
 /// A query parameter: name, type, what it is for.
@@ -69,7 +69,7 @@ const PRETTY: Parameter = ("pretty", "string", "Whether to indent the answer.");
 const READ: Parameter = ("resourceVersion", "string", "Which version of the object.");
 
 /// All paths of a kind with their operations.
-pub(super) fn of(kind: &Kind) -> Map<String, Value> {
+pub(super) fn of(kind: &ServedKind) -> Map<String, Value> {
     let mut out = Map::new();
     let base = format!("/{}", super::place(&kind.group, &kind.version));
     let spaced = if kind.namespaced {
@@ -151,7 +151,7 @@ fn query((name, kind, text): Parameter) -> Value {
     json!({"name": name, "in": "query", "description": text, "schema": schema})
 }
 
-fn single(kind: &Kind, subresource: &str) -> Map<String, Value> {
+fn single(kind: &ServedKind, subresource: &str) -> Map<String, Value> {
     let mut item = Map::new();
     let has = |verb: &str| kind.verbs.contains(verb);
     if subresource.is_empty() && has("delete") {
@@ -165,7 +165,7 @@ fn single(kind: &Kind, subresource: &str) -> Map<String, Value> {
     item
 }
 
-fn operation(kind: &Kind, action: &str, subresource: &str) -> Value {
+fn operation(kind: &ServedKind, action: &str, subresource: &str) -> Value {
     let scale = kind
         .subresources
         .iter()
@@ -224,7 +224,7 @@ fn operation(kind: &Kind, action: &str, subresource: &str) -> Value {
     Value::Object(out)
 }
 
-fn everywhere(kind: &Kind) -> Value {
+fn everywhere(kind: &ServedKind) -> Value {
     let id = format!("list{}{}ForAllNamespaces", prefix(kind), kind.kind);
     let mut out = start(kind, "list", &id);
     let list = component(&kind.group, &kind.version, &kind.list_kind, kind.custom);
@@ -237,7 +237,7 @@ fn everywhere(kind: &Kind) -> Value {
     Value::Object(out)
 }
 
-fn start(kind: &Kind, action: &str, id: &str) -> Map<String, Value> {
+fn start(kind: &ServedKind, action: &str, id: &str) -> Map<String, Value> {
     let group = camel(&kind.group);
     let mut letters = group.chars();
     let lower: String = letters
@@ -275,7 +275,7 @@ fn camel(group: &str) -> String {
     short.split(['.', '-']).map(upper).collect()
 }
 
-fn prefix(kind: &Kind) -> String {
+fn prefix(kind: &ServedKind) -> String {
     let mut version = kind.version.chars();
     let version: String = version
         .next()
@@ -286,7 +286,7 @@ fn prefix(kind: &Kind) -> String {
     format!("{}{version}", camel(&kind.group))
 }
 
-fn operation_id(kind: &Kind, action: &str, collection: &str, subresource: &str) -> String {
+fn operation_id(kind: &ServedKind, action: &str, collection: &str, subresource: &str) -> String {
     let spaced = if kind.namespaced { "Namespaced" } else { "" };
     let mut letters = subresource.chars();
     let sub: String = letters
@@ -306,7 +306,7 @@ fn media(schema: &Value) -> Value {
     json!({"application/json": {"schema": schema}, "application/yaml": {"schema": schema}})
 }
 
-fn patches(kind: &Kind) -> Value {
+fn patches(kind: &ServedKind) -> Value {
     let schema = json!({"schema": shared("Patch")});
     let mut out = Map::new();
     for name in [

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::Kind;
+use super::ServedKind;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 const BASE: &str = "#/components/schemas/";
@@ -61,7 +61,7 @@ fn described(description: &str, name: &str) -> Value {
 }
 
 /// The components of a kind: itself, its list, and the named parts of a built-in one.
-pub(super) fn of(kind: &Kind) -> BTreeMap<String, Value> {
+pub(super) fn of(kind: &ServedKind) -> BTreeMap<String, Value> {
     let mut out = BTreeMap::new();
     let mut schema = if kind.custom {
         let mut schema = kind.schema.clone();
@@ -119,7 +119,7 @@ pub(super) fn of(kind: &Kind) -> BTreeMap<String, Value> {
     out
 }
 
-fn list(kind: &Kind) -> Value {
+fn list(kind: &ServedKind) -> Value {
     let items = format!(
         "List of {}. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
         kind.plural
@@ -246,7 +246,7 @@ fn links(value: &Value, found: &mut BTreeSet<String>) {
 
 /// The definition of a kind in version 2 whose schema keeps unknown fields at its root, if it does: kubectl would take what is
 /// named there for everything that there may be, and refuse the rest of each object.
-pub(super) fn bare(kind: &Kind) -> Option<Value> {
+pub(super) fn bare(kind: &ServedKind) -> Option<Value> {
     let keeps = kind.schema.get(KEEPS) == Some(&Value::Bool(true));
     if !(kind.custom && keeps) {
         return None;

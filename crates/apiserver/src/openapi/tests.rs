@@ -8,14 +8,14 @@ fn testdata(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn custom() -> Vec<Kind> {
+fn custom() -> Vec<ServedKind> {
     let crds = ["widgets", "regions"].map(|name| {
         let mut crd = testdata(name);
         crate::builtin::crd::default(&mut crd);
         Crd::read(&crd).unwrap()
     });
     crds.iter()
-        .flat_map(|crd| crd.versions.iter().map(|v| Kind::custom(crd, v)))
+        .flat_map(|crd| crd.versions.iter().map(|v| ServedKind::custom(crd, v)))
         .collect()
 }
 
@@ -94,7 +94,7 @@ fn check_links(value: &Value, document: &Value) {
 #[test]
 fn every_reference_leads_somewhere() {
     let mut kinds = custom();
-    kinds.extend(definitions().iter().map(Kind::builtin));
+    kinds.extend(definitions().iter().map(ServedKind::builtin));
     for kind in &kinds {
         let document = document(&kind.group, &kind.version, &kinds);
         assert!(
@@ -115,7 +115,7 @@ fn every_reference_leads_somewhere() {
 
 #[test]
 fn parts_of_built_in_kinds_have_names() {
-    let kinds: Vec<Kind> = definitions().iter().map(Kind::builtin).collect();
+    let kinds: Vec<ServedKind> = definitions().iter().map(ServedKind::builtin).collect();
     let document = document("", "v1", &kinds);
     let spec =
         &document["components"]["schemas"]["io.k8s.api.core.v1.Namespace"]["properties"]["spec"];
@@ -155,7 +155,7 @@ fn version_2_says_nothing_of_what_it_cannot_say() {
         },
     }}});
     let names = ("a.dev", "v1", "Thing", "things");
-    let kind = Kind::described(names, true, &["get", "list"], &[], schema.clone());
+    let kind = ServedKind::described(names, true, &["get", "list"], &[], schema.clone());
     let document = swagger(std::slice::from_ref(&kind));
     let spec = &document["definitions"]["dev.a.v1.Thing"]["properties"]["spec"];
     let keeps = json!({"x-kubernetes-preserve-unknown-fields": true});
@@ -169,7 +169,7 @@ fn version_2_says_nothing_of_what_it_cannot_say() {
 
     let mut open = schema;
     open["x-kubernetes-preserve-unknown-fields"] = true.into();
-    let kind = Kind::described(names, true, &["get", "list"], &[], open);
+    let kind = ServedKind::described(names, true, &["get", "list"], &[], open);
     let document = swagger(std::slice::from_ref(&kind));
     let gvk = json!([{"group": "a.dev", "kind": "Thing", "version": "v1"}]);
     assert_eq!(

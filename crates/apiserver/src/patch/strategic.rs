@@ -48,14 +48,14 @@ fn unfit<T>(text: impl Into<String>) -> Result<T, PatchError> {
 }
 
 /// How the list or map at a place is merged.
-struct Place<'a> {
+struct PatchRule<'a> {
     schema: Option<&'a Value>,
     merges: bool,
     replaces: bool,
     key: &'a str,
 }
 
-fn place<'a>(schema: Option<&'a Value>, name: &str) -> Place<'a> {
+fn place<'a>(schema: Option<&'a Value>, name: &str) -> PatchRule<'a> {
     let below = schema.and_then(|s| {
         s.get("properties")
             .and_then(|p| p.get(name))
@@ -68,7 +68,7 @@ fn place<'a>(schema: Option<&'a Value>, name: &str) -> Place<'a> {
             .unwrap_or_default()
     };
     let strategies = text("x-kubernetes-patch-strategy");
-    Place {
+    PatchRule {
         schema: below,
         merges: strategies.split(',').any(|s| s == "merge"),
         replaces: strategies.split(',').any(|s| s == "replace"),
@@ -189,7 +189,7 @@ fn order(
 fn lists(
     original: Vec<Value>,
     patch: Vec<Value>,
-    place: &Place<'_>,
+    place: &PatchRule<'_>,
     deletes: bool,
 ) -> Result<Vec<Value>, PatchError> {
     if original.is_empty() && patch.is_empty() {

@@ -69,7 +69,7 @@ fn resource(kind: &'static Definition) -> Resource {
             served: true,
             schema: Some(Arc::new(kind.schema().clone())),
             raw_schema: None,
-            columns: builtin_columns(kind),
+            columns: builtin_columns(kind.kind),
             status,
             scale: None,
             subresources: kind

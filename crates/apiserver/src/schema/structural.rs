@@ -26,7 +26,7 @@ pub(crate) fn errors(schema: &Value, root: &Node, base: &str) -> Vec<FieldError>
             ));
         }
     }
-    let place = Place {
+    let place = SchemaPlace {
         path: base.to_owned(),
         root: true,
         typed: false,
@@ -38,7 +38,7 @@ pub(crate) fn errors(schema: &Value, root: &Node, base: &str) -> Vec<FieldError>
     errors
 }
 
-struct Place {
+struct SchemaPlace {
     path: String,
     root: bool,
     /// Whether a missing type is to be complained about here.
@@ -70,7 +70,7 @@ const UNSUPPORTED: [(&str, &str); 6] = [
     ("id", "id is not supported"),
 ];
 
-fn walk(schema: &Value, node: &Node, place: &Place, errors: &mut Vec<FieldError>) {
+fn walk(schema: &Value, node: &Node, place: &SchemaPlace, errors: &mut Vec<FieldError>) {
     let path = place.path.as_str();
     forbidden_words(schema, path, errors);
     let free = node.int_or_string || node.preserve_unknown;
@@ -110,9 +110,9 @@ fn walk(schema: &Value, node: &Node, place: &Place, errors: &mut Vec<FieldError>
     descend(schema, node, place, errors);
 }
 
-fn descend(schema: &Value, node: &Node, place: &Place, errors: &mut Vec<FieldError>) {
+fn descend(schema: &Value, node: &Node, place: &SchemaPlace, errors: &mut Vec<FieldError>) {
     let path = place.path.as_str();
-    let step = |path: String| Place {
+    let step = |path: String| SchemaPlace {
         path,
         root: false,
         typed: true,

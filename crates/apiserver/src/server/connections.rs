@@ -26,7 +26,7 @@ use tokio_rustls::server::TlsStream;
 use super::gather::Gather;
 use super::meter::{Answer, Meter};
 use crate::authn::{Certificates, Chain};
-use crate::connections::{Connections, Ended, Entry, Lasting, Link, Open};
+use crate::connections::{Connections, Ended, Entry, Lasting, Link, OpenConnection};
 use crate::limits::Limits;
 
 /// How long a connection that is closed for another one may take to say goodbye.
@@ -82,7 +82,7 @@ pub(super) async fn accept(
 }
 
 /// A place for a connection, if there is one or comes one soon.
-async fn enter(connections: &Connections, address: IpAddr) -> Option<Open> {
+async fn enter(connections: &Connections, address: IpAddr) -> Option<OpenConnection> {
     for _ in 0..3 {
         match connections.enter(address) {
             Entry::In(open) => return Some(open),
@@ -183,7 +183,7 @@ fn builder(limits: &Limits) -> Builder<TokioExecutor> {
 
 async fn connection(
     socket: TcpStream,
-    open: Open,
+    open: OpenConnection,
     serving: Serving,
     mut stopped: watch::Receiver<bool>,
 ) {

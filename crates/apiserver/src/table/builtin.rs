@@ -3,15 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{AGE_TEXT, Column, NAME_TEXT, since_text};
-use crate::builtin::Definition;
-
-fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
+use super::{AGE_TEXT, Column, NAME_TEXT, age, name, since_text, text};
 
 fn size(object: &Value, name: &str) -> i64 {
     let size = match object.get(name) {
@@ -22,20 +14,6 @@ fn size(object: &Value, name: &str) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// The column `Name`.
-pub(super) fn name() -> Column {
-    Column::code("Name", "string", 0, NAME_TEXT, |o, _| {
-        Value::from(text(o, "/metadata/name"))
-    })
-}
-
-/// The column `Age`.
-pub(super) fn age() -> Column {
-    Column::code("Age", "string", 0, AGE_TEXT, |o, now| {
-        Value::from(since_text(text(o, "/metadata/creationTimestamp"), now))
-    })
-}
-
 fn created() -> Column {
     Column::code("Created At", "date", 0, AGE_TEXT, |o, _| {
         Value::from(text(o, "/metadata/creationTimestamp"))
@@ -44,8 +22,8 @@ fn created() -> Column {
 
 /// The columns of a built-in kind.
 #[must_use]
-pub fn columns(definition: &Definition) -> Vec<Column> {
-    match definition.kind {
+pub fn columns(kind: &str) -> Vec<Column> {
+    match kind {
         "Namespace" => vec![
             name(),
             path("Status", "The status of the namespace", "/status/phase"),

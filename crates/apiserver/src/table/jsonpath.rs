@@ -11,11 +11,11 @@ const MAX_LENGTH: usize = 2_048;
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonPath {
-    steps: Vec<Step>,
+    steps: Vec<JsonPathStep>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Step {
+enum JsonPathStep {
     Field(String),
     Every,
     Deep,
@@ -81,9 +81,9 @@ impl JsonPath {
     }
 }
 
-fn step<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, String> {
+fn step<'a>(text: &'a str, steps: &mut Vec<JsonPathStep>) -> Result<&'a str, String> {
     if let Some(rest) = text.strip_prefix("..") {
-        steps.push(Step::Deep);
+        steps.push(JsonPathStep::Deep);
         return if rest.starts_with('[') {
             Ok(rest)
         } else {
@@ -109,7 +109,7 @@ fn step<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, String> {
     ))
 }
 
-fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, String> {
+fn field<'a>(text: &'a str, steps: &mut Vec<JsonPathStep>) -> Result<&'a str, String> {
     let mut name = String::new();
     let mut chars = text.char_indices();
     let mut end = text.len();
@@ -127,9 +127,9 @@ fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, String> {
         return Err("empty field name".to_owned());
     }
     steps.push(if name == "*" {
-        Step::Every
+        JsonPathStep::Every
     } else {
-        Step::Field(name)
+        JsonPathStep::Field(name)
     });
     Ok(text.get(end..).unwrap_or_default())
 }
@@ -154,17 +154,17 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-fn bracket(inner: &str, steps: &mut Vec<Step>) -> Result<(), String> {
+fn bracket(inner: &str, steps: &mut Vec<JsonPathStep>) -> Result<(), String> {
     if let Some(body) = inner.strip_prefix("?(").and_then(|t| t.strip_suffix(')')) {
-        steps.push(Step::Filter(Box::new(filter(body)?)));
+        steps.push(JsonPathStep::Filter(Box::new(filter(body)?)));
         return Ok(());
     }
     if inner == "*" {
-        steps.push(Step::Every);
+        steps.push(JsonPathStep::Every);
         return Ok(());
     }
     if let Some(name) = unquote(inner) {
-        steps.push(Step::Field(name));
+        steps.push(JsonPathStep::Field(name));
         return Ok(());
     }
     let number = |text: &str| -> Result<Option<i64>, String> {
@@ -177,11 +177,11 @@ fn bracket(inner: &str, steps: &mut Vec<Step>) -> Result<(), String> {
             .map_err(|_| format!("invalid array index {inner}"))
     };
     if let Some((from, to)) = inner.split_once(':') {
-        steps.push(Step::Slice(number(from)?, number(to)?));
+        steps.push(JsonPathStep::Slice(number(from)?, number(to)?));
         return Ok(());
     }
     let index = number(inner)?.ok_or_else(|| "invalid array index".to_owned())?;
-    steps.push(Step::Index(index));
+    steps.push(JsonPathStep::Index(index));
     Ok(())
 }
 
@@ -241,11 +241,11 @@ fn operand(text: &str) -> Result<Operand, String> {
         .map_err(|_| format!("unrecognized identifier {text}"))
 }
 
-fn take<'a>(step: &Step, value: &'a Value) -> Vec<&'a Value> {
+fn take<'a>(step: &JsonPathStep, value: &'a Value) -> Vec<&'a Value> {
     match step {
-        Step::Field(name) => value.get(name).into_iter().collect(),
-        Step::Every => children(value),
-        Step::Deep => {
+        JsonPathStep::Field(name) => value.get(name).into_iter().collect(),
+        JsonPathStep::Every => children(value),
+        JsonPathStep::Deep => {
             let mut all = vec![value];
             let mut next = 0;
             while let Some(value) = all.get(next).copied() {
@@ -254,14 +254,14 @@ fn take<'a>(step: &Step, value: &'a Value) -> Vec<&'a Value> {
             }
             all
         }
-        Step::Index(index) => {
+        JsonPathStep::Index(index) => {
             let items = value.as_array().map_or(&[][..], Vec::as_slice);
             place(*index, items.len())
                 .and_then(|i| items.get(i))
                 .into_iter()
                 .collect()
         }
-        Step::Slice(from, to) => {
+        JsonPathStep::Slice(from, to) => {
             let items = value.as_array().map_or(&[][..], Vec::as_slice);
             let from = place(from.unwrap_or(0), items.len()).unwrap_or(items.len());
             let to = to.map_or(items.len(), |t| {
@@ -273,7 +273,7 @@ fn take<'a>(step: &Step, value: &'a Value) -> Vec<&'a Value> {
                 .iter()
                 .collect()
         }
-        Step::Filter(filter) => children(value)
+        JsonPathStep::Filter(filter) => children(value)
             .into_iter()
             .filter(|item| holds(filter, item))
             .collect(),

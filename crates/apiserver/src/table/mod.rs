@@ -154,12 +154,33 @@ fn typed(kind: &str, value: &Value, now: Timestamp) -> Value {
     }
 }
 
+/// The column `Name`.
+fn name() -> Column {
+    Column::code("Name", "string", 0, NAME_TEXT, |o, _| {
+        Value::from(text(o, "/metadata/name"))
+    })
+}
+
+/// The column `Age`.
+fn age() -> Column {
+    Column::code("Age", "string", 0, AGE_TEXT, |o, now| {
+        Value::from(since_text(text(o, "/metadata/creationTimestamp"), now))
+    })
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
 /// The columns of a custom resource: always the name, then its own, or the age where it has none.
 #[must_use]
 pub fn custom_columns(own: &[Column]) -> Vec<Column> {
-    let mut all = vec![builtin::name()];
+    let mut all = vec![name()];
     if own.is_empty() {
-        let mut age = builtin::age();
+        let mut age = age();
         age.kind = "date".to_owned();
         all.push(age);
     } else {
@@ -177,7 +198,7 @@ pub fn scale_columns() -> Vec<Column> {
         Column::from_crd(&column)
     };
     vec![
-        builtin::name(),
+        name(),
         column(
             "Desired",
             "integer",

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::crds::CLEANUP;
 
-use super::owners::Found;
+use super::owners::OwnerFound;
 use super::{Core, Target, Whose, lost};
 use crate::authz::GATHERING;
 use crate::gateway::Verb;
@@ -59,12 +59,12 @@ impl Core {
     /// Deletes an object without a living owner; drops references to owners that are gone.
     async fn collect(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
         let owners = object.fields.owners.iter();
-        let found: Vec<(&Owner, Found)> = owners.map(|o| (o, self.owner(object, o))).collect();
-        let count = |wanted: Found| found.iter().filter(|(_, found)| *found == wanted).count();
-        let (solid, waiting) = (count(Found::Solid), count(Found::Waiting));
+        let found: Vec<(&Owner, OwnerFound)> = owners.map(|o| (o, self.owner(object, o))).collect();
+        let count = |wanted: OwnerFound| found.iter().filter(|(_, found)| *found == wanted).count();
+        let (solid, waiting) = (count(OwnerFound::Solid), count(OwnerFound::Waiting));
         let gone: Vec<String> = found
             .iter()
-            .filter(|(_, found)| *found == Found::Gone)
+            .filter(|(_, found)| *found == OwnerFound::Gone)
             .map(|(owner, _)| owner.uid.clone())
             .collect();
         let whose = self.own(COLLECTOR);
@@ -146,7 +146,7 @@ impl Core {
             dependent.is_some_and(|d| {
                 let mut blocks = d.fields.owners.iter().filter(|o| o.uid == *uid && o.block);
                 // What names this object from elsewhere, or is itself, does not hold it up.
-                let counts = |o: &Owner| self.owner(&d, o) == Found::Waiting;
+                let counts = |o: &Owner| self.owner(&d, o) == OwnerFound::Waiting;
                 d.fields.uid != *uid && blocks.any(counts)
             })
         });

@@ -16,6 +16,7 @@ pub mod patches;
 pub mod read;
 pub mod records;
 pub mod remove;
+mod signed;
 mod sizes;
 pub mod target;
 pub mod write;

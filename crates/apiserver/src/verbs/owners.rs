@@ -8,7 +8,7 @@ use crate::storage::{Object, key_of};
 
 /// What an owner reference leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum OwnerFound {
     /// An owner that stays, or one that nobody can look for: its kind is not served, or it is of a namespace while the
     /// dependent is of none.
     Solid,
@@ -20,16 +20,16 @@ pub(super) enum Found {
 
 impl Core {
     /// Looks for an owner of an object.
-    pub(super) fn owner(&self, of: &Object, owner: &Owner) -> Found {
+    pub(super) fn owner(&self, of: &Object, owner: &Owner) -> OwnerFound {
         let group = owner.api_version.rsplit_once('/').map_or("", |(g, _)| g);
         let catalog = self.registry.catalog();
         let named = |r: &&std::sync::Arc<crate::Resource>| r.group == group && r.kind == owner.kind;
         let Some(resource) = catalog.iter().find(named) else {
-            return Found::Solid;
+            return OwnerFound::Solid;
         };
         let namespace = of.fields.namespace.as_str();
         let key = match (resource.namespaced, namespace.is_empty()) {
-            (true, true) => return Found::Solid,
+            (true, true) => return OwnerFound::Solid,
             (true, false) => key_of(namespace, &owner.name),
             (false, _) => key_of("", &owner.name),
         };
@@ -44,9 +44,13 @@ impl Core {
                         .finalizers
                         .iter()
                         .any(|f| f == "foregroundDeletion");
-                if waits { Found::Waiting } else { Found::Solid }
+                if waits {
+                    OwnerFound::Waiting
+                } else {
+                    OwnerFound::Solid
+                }
             }
-            _ => Found::Gone,
+            _ => OwnerFound::Gone,
         }
     }
 

@@ -13,11 +13,11 @@ use model::{ObjectKey, ObjectName, RepositoryName, Revision, Status};
 use plan::variant::{Observed, Plan, Step, Subject};
 use store::RefName;
 
-use crate::controllers::queue::{Done, Key};
 use crate::discover::unseen;
 use crate::error::port;
 use crate::index::{PackageKey, downstream_of};
 use crate::ports::StoredRepository;
+use crate::queue::{Done, Key};
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 

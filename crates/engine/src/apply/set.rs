@@ -9,9 +9,9 @@ use plan::Next;
 use plan::set::{Observed, Outcome, Plan, Step, news, next_after, status_after};
 use plan::variant::Failure;
 
-use crate::controllers::queue::Done;
 use crate::error::port;
 use crate::ports::{EventType, OurKind, Point, PortError};
+use crate::queue::Done;
 use crate::stats::count;
 use crate::{Engine, Error, Result, observe};
 

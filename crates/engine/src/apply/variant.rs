@@ -7,9 +7,9 @@ use plan::Next;
 use plan::variant::{Failure, Observed, Outcome, Plan, Step, news, next_after, status_after};
 
 use super::{current, draft, revision};
-use crate::controllers::queue::Done;
 use crate::error::port;
 use crate::ports::{EventType, OurKind, Point, StoredVariant};
+use crate::queue::Done;
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 

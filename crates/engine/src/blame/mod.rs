@@ -16,7 +16,7 @@ use model::{ObjectKey, PackagePath, TreeId};
 pub use wrote::Wrote;
 
 use self::machine::Remade;
-use self::walk::{Answer, Walk};
+use self::walk::{Answer, BlameWalk};
 use crate::{Engine, Result};
 
 /// A field, and who wrote it.
@@ -46,7 +46,7 @@ impl Engine {
         let cpu = self.inner.options.cpu.clone();
         let (fields, answers) = cpu
             .run(move || {
-                let mut walk = Walk::new(&engine, &open, &walked);
+                let mut walk = BlameWalk::new(&engine, &open, &walked);
                 let fields = walk.fields(walked.tree)?;
                 let answers = walk.run(walked.commit, &fields)?;
                 Ok::<_, crate::Error>((fields, answers))

@@ -67,7 +67,7 @@ struct At {
 }
 
 /// The walk.
-pub(super) struct Walk<'e> {
+pub(super) struct BlameWalk<'e> {
     engine: &'e Engine,
     open: &'e Open,
     revision: &'e Revision,
@@ -81,7 +81,7 @@ fn failed(source: store::Error) -> Error {
     }
 }
 
-impl<'e> Walk<'e> {
+impl<'e> BlameWalk<'e> {
     /// A walk over the history of this revision.
     pub(super) fn new(engine: &'e Engine, open: &'e Open, revision: &'e Revision) -> Self {
         Self {

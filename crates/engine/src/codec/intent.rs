@@ -4,7 +4,7 @@ use model::{Namespace, ObjectKey, ObjectName, Revision};
 use serde_json::{Value, json};
 
 use super::parts::object;
-use super::reader::{Fields, parse};
+use super::reader::{JsonFields, parse};
 use super::{CodecError, revision};
 
 /// The format that [`encode_intent`] writes.
@@ -28,9 +28,9 @@ pub(crate) enum Record {
 /// Writes the records of one submission.
 pub(crate) fn encode_intent<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<u8> {
     let list: Value = records.into_iter().map(one).collect();
-    object([("format", FORMAT.into()), ("records", list)])
-        .to_string()
-        .into_bytes()
+    let intent = object([("format", FORMAT.into()), ("records", list)]);
+    // Written straight into bytes: as a text, each piece would be looked at once more. A value of texts and numbers cannot fail.
+    serde_json::to_vec(&intent).unwrap_or_default()
 }
 
 fn one(record: &Record) -> Value {
@@ -55,11 +55,11 @@ fn one(record: &Record) -> Value {
 pub(crate) fn decode_intent(bytes: &[u8]) -> Result<Vec<Record>, CodecError> {
     let text = std::str::from_utf8(bytes).map_err(|e| CodecError::Json(e.to_string()))?;
     let value = parse(text, FORMAT)?;
-    Fields::of(&value, "intent")?.list("records", read_one)
+    JsonFields::of(&value, "intent")?.list("records", read_one)
 }
 
 fn read_one(value: &Value) -> Result<Record, CodecError> {
-    let fields = Fields::of(value, "records")?;
+    let fields = JsonFields::of(value, "records")?;
     if let Some(put) = fields.get("put") {
         return Ok(Record::Put {
             record: Box::new(revision::from_json(put)?),

@@ -5,7 +5,7 @@ use model::{
 };
 use serde_json::{Value, json};
 
-use super::reader::{Fields, parse};
+use super::reader::{JsonFields, parse};
 use super::{CodecError, parts};
 
 /// The format that [`encode_machine`] writes.
@@ -34,7 +34,7 @@ pub(crate) fn encode_conditions(conditions: &[Condition]) -> String {
 /// Another shape, or a newer format.
 pub(crate) fn decode_conditions(text: &str) -> Result<Vec<Condition>, CodecError> {
     let value = parse(text, FORMAT)?;
-    Fields::of(&value, "conditions")?.list("conditions", parts::condition)
+    JsonFields::of(&value, "conditions")?.list("conditions", parts::condition)
 }
 
 pub(super) fn to_json(machine: &Machine) -> Value {
@@ -63,12 +63,12 @@ pub(super) fn to_json(machine: &Machine) -> Value {
 /// Another shape, or a newer format.
 pub(crate) fn decode_machine(text: &str) -> Result<(Machine, Vec<Condition>), CodecError> {
     let value = parse(text, FORMAT)?;
-    let conditions = Fields::of(&value, "machine")?.list("conditions", parts::condition)?;
+    let conditions = JsonFields::of(&value, "machine")?.list("conditions", parts::condition)?;
     Ok((from_json(&value)?, conditions))
 }
 
 pub(super) fn from_json(value: &Value) -> Result<Machine, CodecError> {
-    let fields = Fields::of(value, "machine")?;
+    let fields = JsonFields::of(value, "machine")?;
     let owner = fields.object("owner")?;
     Ok(Machine {
         owner: Owner {

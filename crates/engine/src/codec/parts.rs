@@ -4,7 +4,7 @@ use model::{CommitId, Condition, GitLock, ObjectMeta, OwnerReference, Pairs, Sta
 use serde_json::{Value, json};
 
 use super::CodecError;
-use super::reader::Fields;
+use super::reader::JsonFields;
 
 /// An object of these parts, which are moved into it: `json!` copies whatever is given to it, and a part of a
 /// part once for each level.
@@ -45,7 +45,7 @@ pub(super) fn meta_json(meta: &ObjectMeta) -> Value {
     ])
 }
 
-pub(super) fn meta(fields: Fields<'_>) -> Result<ObjectMeta, CodecError> {
+pub(super) fn meta(fields: JsonFields<'_>) -> Result<ObjectMeta, CodecError> {
     Ok(ObjectMeta {
         uid: fields.opt_parsed("uid", |t| Uid::parse(t).ok())?,
         resource_version: fields.string("resourceVersion")?,
@@ -71,7 +71,7 @@ fn owner_json(owner: &OwnerReference) -> Value {
 }
 
 fn owner(value: &Value) -> Result<OwnerReference, CodecError> {
-    let fields = Fields::of(value, "owners")?;
+    let fields = JsonFields::of(value, "owners")?;
     Ok(OwnerReference {
         api_version: fields.string("apiVersion")?,
         kind: fields.string("kind")?,
@@ -92,7 +92,7 @@ pub(super) fn lock_json(lock: &GitLock) -> Value {
 }
 
 pub(super) fn lock(value: &Value) -> Result<GitLock, CodecError> {
-    let fields = Fields::of(value, "lock")?;
+    let fields = JsonFields::of(value, "lock")?;
     Ok(GitLock {
         repo: fields.string("repo")?,
         directory: fields.string("directory")?,
@@ -111,7 +111,7 @@ pub(super) fn condition_json(condition: &Condition) -> Value {
 }
 
 pub(super) fn condition(value: &Value) -> Result<Condition, CodecError> {
-    let fields = Fields::of(value, "conditions")?;
+    let fields = JsonFields::of(value, "conditions")?;
     Ok(Condition {
         kind: fields.string("type")?,
         status: Status::parse(fields.text("status")?),

@@ -8,12 +8,12 @@ type Result<T> = std::result::Result<T, CodecError>;
 
 /// One JSON object.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields<'a>(&'a Map<String, Value>);
+pub(super) struct JsonFields<'a>(&'a Map<String, Value>);
 
 /// A whole text as an object of a format not newer than `known`.
 pub(super) fn parse(text: &str, known: u64) -> Result<Value> {
     let value: Value = serde_json::from_str(text).map_err(|e| CodecError::Json(e.to_string()))?;
-    let fields = Fields::of(&value, "format")?;
+    let fields = JsonFields::of(&value, "format")?;
     match fields.0.get("format").and_then(Value::as_u64) {
         Some(format) if format > known => Err(CodecError::Newer(format)),
         Some(_) => Ok(value),
@@ -26,7 +26,7 @@ pub(super) fn wrong(field: &str) -> CodecError {
     CodecError::Field(field.to_owned())
 }
 
-impl<'a> Fields<'a> {
+impl<'a> JsonFields<'a> {
     /// The fields of an object that stands in `field`.
     pub(super) fn of(value: &'a Value, field: &str) -> Result<Self> {
         value.as_object().map(Self).ok_or_else(|| wrong(field))

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::CodecError;
 use super::parts::{self, object};
-use super::reader::{Fields, wrong};
+use super::reader::{JsonFields, wrong};
 
 pub(super) fn to_json(status: &RenderStatus) -> Value {
     object([
@@ -15,7 +15,7 @@ pub(super) fn to_json(status: &RenderStatus) -> Value {
 }
 
 pub(super) fn from_json(value: &Value) -> Result<RenderStatus, CodecError> {
-    let fields = Fields::of(value, "renderStatus")?;
+    let fields = JsonFields::of(value, "renderStatus")?;
     Ok(RenderStatus {
         error: fields.opt_text("error")?.map(str::to_owned),
         steps: fields.list("steps", step)?,
@@ -35,7 +35,7 @@ fn step_json(step: &FunctionResult) -> Value {
 }
 
 fn step(value: &Value) -> Result<FunctionResult, CodecError> {
-    let fields = Fields::of(value, "steps")?;
+    let fields = JsonFields::of(value, "steps")?;
     Ok(FunctionResult {
         name: fields.string("name")?,
         image: fields.opt_text("image")?.map(str::to_owned),
@@ -74,7 +74,7 @@ fn item_json(item: &FunctionResultItem) -> Value {
 }
 
 fn item(value: &Value) -> Result<FunctionResultItem, CodecError> {
-    let fields = Fields::of(value, "results")?;
+    let fields = JsonFields::of(value, "results")?;
     let text = |field: &str| Ok(fields.opt_text(field)?.map(str::to_owned));
     Ok(FunctionResultItem {
         message: fields.string("message")?,
@@ -93,7 +93,7 @@ fn item(value: &Value) -> Result<FunctionResultItem, CodecError> {
 }
 
 fn resource(value: &Value) -> Result<ResourceRef, CodecError> {
-    let fields = Fields::of(value, "resource")?;
+    let fields = JsonFields::of(value, "resource")?;
     Ok(ResourceRef {
         api_version: fields.string("apiVersion")?,
         kind: fields.string("kind")?,
@@ -103,7 +103,7 @@ fn resource(value: &Value) -> Result<ResourceRef, CodecError> {
 }
 
 fn file(value: &Value) -> Result<(String, Option<u32>), CodecError> {
-    let fields = Fields::of(value, "file")?;
+    let fields = JsonFields::of(value, "file")?;
     let index = fields.get("index").and_then(Value::as_u64);
     Ok((
         fields.string("path")?,

@@ -8,7 +8,7 @@ use model::{
 use serde_json::Value;
 
 use super::parts::object;
-use super::reader::{Fields, wrong};
+use super::reader::{JsonFields, wrong};
 use super::{CodecError, machine, parts, rendering, task};
 
 pub(super) fn to_json(r: &Revision) -> Value {
@@ -57,7 +57,7 @@ pub(super) fn to_json(r: &Revision) -> Value {
 }
 
 pub(super) fn from_json(value: &Value) -> Result<Revision, CodecError> {
-    let f = Fields::of(value, "record")?;
+    let f = JsonFields::of(value, "record")?;
     let conflicts = match f.opt_text("conflicts")? {
         Some(text) => package::conflicts::decode(text).map_err(|_| wrong("conflicts"))?,
         None => Vec::new(),

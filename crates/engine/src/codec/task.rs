@@ -4,7 +4,7 @@ use model::{GitSource, ObjectName, Strategy, Task};
 use serde_json::{Map, Value, json};
 
 use super::CodecError;
-use super::reader::{Fields, wrong};
+use super::reader::{JsonFields, wrong};
 
 /// Writes a task as the API does; empty fields are left out.
 pub(crate) fn encode_task(task: &Task) -> Value {
@@ -69,8 +69,8 @@ fn body(task: &Task) -> Value {
 /// # Errors
 /// A known type whose fields are wrong.
 pub(crate) fn decode_task(value: &Value) -> Result<Option<Task>, CodecError> {
-    let fields = Fields::of(value, "task")?;
-    let named = |fields: Fields<'_>, field: &str| {
+    let fields = JsonFields::of(value, "task")?;
+    let named = |fields: JsonFields<'_>, field: &str| {
         fields
             .object(field)?
             .parsed("name", |t| ObjectName::parse(t).ok())
@@ -78,7 +78,7 @@ pub(crate) fn decode_task(value: &Value) -> Result<Option<Task>, CodecError> {
     Ok(Some(match fields.text("type")? {
         "init" => {
             let empty = Value::Object(Map::new());
-            let body = Fields::of(fields.get("init").unwrap_or(&empty), "init")?;
+            let body = JsonFields::of(fields.get("init").unwrap_or(&empty), "init")?;
             Task::Init {
                 description: body.string("description")?,
                 keywords: body.texts("keywords")?,
@@ -103,7 +103,7 @@ pub(crate) fn decode_task(value: &Value) -> Result<Option<Task>, CodecError> {
     }))
 }
 
-fn clone(reference: Fields<'_>) -> Result<Task, CodecError> {
+fn clone(reference: JsonFields<'_>) -> Result<Task, CodecError> {
     if reference.get("git").is_none() {
         let upstream = reference
             .object("upstreamRef")?

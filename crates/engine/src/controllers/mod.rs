@@ -4,7 +4,6 @@
 //! keys are worked on at once, since most of them wait for the store, which makes batches of them.
 
 mod cron;
-pub mod queue;
 mod repository;
 mod set;
 mod variant;
@@ -16,10 +15,10 @@ use model::{Class, Status};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::queue::{Done, Key};
 use crate::stats::count;
 use crate::{Engine, Error, Result, waits};
 pub use cron::schedule_problem;
-use queue::{Done, Key};
 
 /// How long variants and sets wait for a first look at all repositories after the records were thrown away.
 const LONGEST_FIRST_LOOK: Duration = Duration::from_secs(30);

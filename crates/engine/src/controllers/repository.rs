@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use model::{Class, Condition, ObjectKey, Repository, RepositoryStatus, Status, join_problems};
 
-use super::queue::Done;
 use super::{Turn, cron};
 use crate::discover::Found;
 use crate::error::port;
+use crate::index::READ_ONLY;
 use crate::ports::{EventType, OurKind, Point, StoredRepository, rfc3339};
 use crate::publish::Follow;
-use crate::registrations::{self, READ_ONLY};
+use crate::queue::Done;
+use crate::registrations;
 use crate::repos::Open;
 use crate::stats::count;
 use crate::{Engine, Error, Result};

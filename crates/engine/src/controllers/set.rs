@@ -4,7 +4,7 @@ use model::ObjectKey;
 use plan::set::SelectionFailure;
 
 use super::Turn;
-use super::queue::Done;
+use crate::queue::Done;
 use crate::{Engine, apply, observe};
 
 /// The key is all we are told; what changed does not matter.

@@ -3,7 +3,7 @@
 use model::ObjectKey;
 
 use super::Turn;
-use super::queue::Done;
+use crate::queue::Done;
 use crate::{Engine, apply, observe};
 
 /// The key is all we are told; what changed does not matter.

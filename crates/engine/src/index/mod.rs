@@ -15,5 +15,6 @@ mod world;
 
 pub(crate) use mirror::Changed;
 pub(crate) use packages::PackageKey;
+pub(crate) use repositories::READ_ONLY;
 pub(crate) use wake::Wake;
 pub(crate) use world::{World, downstream_of, package_of, upstream_of};

@@ -10,6 +10,9 @@ use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned as _};
 use crate::ports::StoredRepository;
 
+/// The condition of a `Repository` through which nothing may be written, since another one writes there.
+pub(crate) const READ_ONLY: &str = "ReadOnly";
+
 /// All registrations.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Repositories {

@@ -7,10 +7,9 @@ use plan::variant::words::WAITING_FOR_APPROVAL;
 
 use super::mirror::Changed;
 use super::packages::PackageKey;
+use super::repositories::READ_ONLY;
 use super::world::{World, asks_back, downstream_of, upstream_of};
-use crate::observe::revision_sets;
 use crate::ports::{Gvk, ObjectSummary, Stored, StoredRepository, StoredSet, StoredVariant};
-use crate::registrations::READ_ONLY;
 
 /// Keys to look at.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -200,7 +199,7 @@ impl Wake {
                 .extend(world.objects.interested(kind, &object.key));
             let selects = |set: &&std::sync::Arc<StoredSet>| {
                 let near = object.is_seen_from(&set.key.namespace);
-                if near && *kind == revision_sets() && takes(set, Some(&object.key.name)) {
+                if near && *kind == Gvk::revision_sets() && takes(set, Some(&object.key.name)) {
                     return true;
                 }
                 near && set.parsed.as_ref().is_ok_and(|s| {
@@ -222,7 +221,7 @@ impl Wake {
     pub(crate) fn kind(&mut self, world: &World, kind: &Gvk) {
         self.variants.extend(world.objects.interested_in_kind(kind));
         let selects = |set: &&std::sync::Arc<StoredSet>| {
-            if *kind == revision_sets() && takes(set, None) {
+            if *kind == Gvk::revision_sets() && takes(set, None) {
                 return true;
             }
             set.parsed.as_ref().is_ok_and(|s| {

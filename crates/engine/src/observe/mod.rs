@@ -12,8 +12,6 @@ mod upstreams;
 mod variant;
 
 pub(crate) use base::{is_traced, old_files};
-pub(crate) use facts::Facts;
 pub(crate) use set::{set, stands, targets_now};
 pub(crate) use sink::Sink;
-pub(crate) use upstreams::revision_sets;
 pub(crate) use variant::{repository_summary, variant};

@@ -14,11 +14,6 @@ use crate::Engine;
 use crate::index::{PackageKey, World};
 use crate::ports::{Found, Gvk, OurKind, Requester};
 
-/// The kind of named selections.
-pub(crate) fn revision_sets() -> Gvk {
-    Gvk::of("config.porch.kpt.dev/v1alpha1", "PackageRevisionSet")
-}
-
 /// The packages in the set's order, each once, and the sources that cannot be read.
 pub(super) async fn of(
     engine: &Engine,
@@ -81,7 +76,7 @@ async fn read(
     name: &ObjectName,
 ) -> Result<Vec<UpstreamSource>, Unread> {
     // Also one that is not there yet is followed (V11).
-    sink.follow(&revision_sets());
+    sink.follow(&Gvk::revision_sets());
     let key = ObjectKey::new(set.key.namespace.clone(), name.clone());
     let requester = Requester {
         kind: OurKind::Set,

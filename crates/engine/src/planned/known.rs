@@ -7,8 +7,8 @@ use std::time::Duration;
 use model::{Namespace, Status};
 
 use crate::Engine;
-use crate::controllers::queue::Key;
 use crate::ports::{Cluster, Gvk, StoredRepository, rfc3339};
+use crate::queue::Key;
 use crate::suppose::Supposed;
 
 /// How long a plan waits for a repository that somebody asked to be read anew.

@@ -19,8 +19,8 @@ use model::{
 };
 use package::changes::{Changes, ClassId, Inputs};
 
-use crate::controllers::queue::Key;
 use crate::ports::{Cluster, OurKind};
+use crate::queue::Key;
 use crate::suppose::{Supposed, Suppositions};
 use crate::{Engine, Result};
 

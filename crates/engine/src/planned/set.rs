@@ -6,8 +6,8 @@ use model::{Namespace, ObjectKey, ObjectName, TargetSelection};
 use plan::set::{Observed, Plan, Step, Subject};
 
 use super::{FleetPlan, PlannedSet, known};
-use crate::controllers::queue::Key;
 use crate::ports::{Gvk, StoredSet};
+use crate::queue::Key;
 use crate::suppose::Supposed;
 use crate::{Result, observe};
 

@@ -443,7 +443,10 @@ async fn class(
         repository.and_then(|r| r.meta.uid.clone())
     });
     let hash_key = changes::HashKey::new(uid.map(|uid| uid.to_string()).unwrap_or_default());
-    let cpu = engine.inner.options.cpu.clone();
+    let (cpu, recurring) = (
+        engine.inner.options.cpu.clone(),
+        Arc::clone(&world.recurring),
+    );
     let (id, class, inputs) = cpu
         .run(move || {
             let (package, repository, namespace) = &place;
@@ -456,7 +459,8 @@ async fn class(
             let inputs = changes::inputs_of(names, published.as_ref(), &files);
             let before = changes::aside(&published.unwrap_or_default());
             let after = changes::aside(&files);
-            let found = changes::changes(&before, &after, &inputs).keyed(hash_key);
+            let found = changes::changes_like(&before, &after, &inputs, &recurring);
+            let found = found.keyed(hash_key);
             let class = PlannedClass {
                 first,
                 before: changes::differing(&before, &after),

@@ -56,6 +56,11 @@ impl Gvk {
         }
     }
 
+    /// The kind of named selections of upstream packages.
+    pub(crate) fn revision_sets() -> Self {
+        Self::of("config.porch.kpt.dev/v1alpha1", "PackageRevisionSet")
+    }
+
     /// From `group/version/kind`, as recipes write it; the core group is empty.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.rsplitn(3, '/');

@@ -13,13 +13,15 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{ObjectKey, ObjectMeta, Revision};
+use package::changes::Recurring;
 use plan::set::QuietTime;
 
-use crate::controllers::queue::Key;
+use crate::collected::Collected;
 use crate::index::{Wake, World};
 use crate::ports::{
     Cluster, Gvk, ObjectSummary, OurKind, Ports, StoredRepository, StoredSet, StoredVariant,
 };
+use crate::queue::Key;
 use crate::repos::Open;
 use crate::{Engine, Options};
 
@@ -60,25 +62,6 @@ impl Suppositions {
     }
 }
 
-/// Whom news touch in a supposed world: nobody is woken, whoever plans asks for them.
-#[derive(Debug, Default)]
-pub(crate) struct Collected(Mutex<BTreeSet<Key>>);
-
-impl Collected {
-    pub(crate) fn wake(&self, wake: Wake) {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sets = wake.sets.into_iter().chain(wake.sets_later);
-        keys.extend(sets.map(Key::Set));
-        let variants = wake.variants.into_iter().chain(wake.variants_later);
-        keys.extend(variants.map(Key::Variant));
-    }
-
-    /// Everybody since the last question.
-    fn take(&self) -> BTreeSet<Key> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 /// A supposed world.
 pub(crate) struct Supposed {
     pub(crate) engine: Engine,
@@ -89,6 +72,8 @@ pub(crate) struct Supposed {
     held: Vec<::store::Written>,
     /// Supposed revisions whose commits do not exist.
     unreal: BTreeSet<ObjectKey>,
+    /// How files of the targets that were planned so far change.
+    pub(crate) recurring: Arc<Recurring>,
 }
 
 impl Supposed {
@@ -138,6 +123,7 @@ impl Supposed {
             version: Mutex::new(u128::from(u64::MAX)),
             held: Vec::new(),
             unreal: BTreeSet::new(),
+            recurring: Arc::default(),
         }
     }
 

@@ -137,7 +137,7 @@ impl Cluster for ReadOnlyCluster {
         key: &ObjectKey,
         requester: &Requester,
     ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError> {
-        let kind = crate::observe::revision_sets();
+        let kind = Gvk::revision_sets();
         let (namespace, name) = (&key.namespace, Some(&key.name));
         if !self.real.may_be_told(&kind, namespace, name).await? {
             return untold("read", &kind, &key.to_string());

@@ -111,7 +111,7 @@ impl Engine {
             permits: Arc::new(Semaphore::new(UNDER_WAY)),
             renders: Semaphore::new(RENDERED),
         });
-        let mut queues: BTreeMap<Place, VecDeque<(usize, Wish)>> = BTreeMap::new();
+        let mut queues: BTreeMap<InRepository, VecDeque<(usize, Wish)>> = BTreeMap::new();
         for (at, wish) in wishes.into_iter().enumerate() {
             let known = self.world(|w| w.revisions.get(&wish.key));
             let place = (
@@ -134,7 +134,7 @@ impl Engine {
 }
 
 /// A repository, as far as a revision is known.
-type Place = (Namespace, Option<RepositoryName>);
+type InRepository = (Namespace, Option<RepositoryName>);
 
 /// The wishes for one repository.
 struct OfRepository {

@@ -11,7 +11,7 @@ use crate::walk::{Visit, walk};
 use crate::{Item, Report};
 
 pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> Report {
-    let mut found = Found::default();
+    let mut found = SettersFound::default();
     for (name, text) in declared(items) {
         match array(&text) {
             Some(values) => found.arrays.insert(name, (values, 0)).map(drop),
@@ -33,12 +33,12 @@ pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> Report {
 }
 
 #[derive(Default)]
-struct Found {
+struct SettersFound {
     scalars: BTreeMap<String, (String, &'static str, usize)>,
     arrays: BTreeMap<String, (Vec<String>, usize)>,
 }
 
-impl Found {
+impl SettersFound {
     fn lines(&self) -> Vec<String> {
         let line = |name: &str, value: &str, kind: &str, count: usize| {
             (
@@ -59,7 +59,7 @@ impl Found {
     }
 }
 
-impl Visit for Found {
+impl Visit for SettersFound {
     fn list(&mut self, value: &mut Value, _path: &str) -> Result<(), String> {
         let Some(pattern) = pattern(value.comment()) else {
             return Ok(());

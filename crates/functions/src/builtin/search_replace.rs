@@ -25,7 +25,7 @@ const MATCHERS: [&str; 6] = [
 ];
 
 /// A field that matched: its path, and its text as it would be printed.
-type Found = Vec<(String, String)>;
+type FieldMatch = Vec<(String, String)>;
 
 struct Search {
     by_value: String,
@@ -107,7 +107,7 @@ fn search(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
 /// The search at work on one resource.
 struct At<'s> {
     search: &'s Search,
-    found: &'s mut Found,
+    found: &'s mut FieldMatch,
 }
 
 impl Visit for At<'_> {
@@ -179,7 +179,7 @@ impl Search {
             && !self.put_value.is_empty()
     }
 
-    fn put_by_path(&self, value: &mut Value, found: &mut Found) -> Result<(), String> {
+    fn put_by_path(&self, value: &mut Value, found: &mut FieldMatch) -> Result<(), String> {
         let steps: Vec<&str> = self.by_path.split('.').collect();
         let Some((last, parents)) = steps.split_last() else {
             return Ok(());
@@ -200,7 +200,7 @@ impl Search {
     }
 
     /// A comment can be put at a whole list, if its path matches.
-    fn comment_list(&self, value: &mut Value, path: &str, found: &mut Found) {
+    fn comment_list(&self, value: &mut Value, path: &str, found: &mut FieldMatch) {
         let filled = !value.is_alias() && value.as_seq().is_some_and(|seq| !seq.items().is_empty());
         if self.put_comment.is_empty() || !filled || !path_match(&self.by_path, path) {
             return;
@@ -210,7 +210,7 @@ impl Search {
         found.push((format!("{} # {}", self.by_path, self.put_comment), text));
     }
 
-    fn scalar(&self, value: &mut Value, path: &str, found: &mut Found) -> Result<(), String> {
+    fn scalar(&self, value: &mut Value, path: &str, found: &mut FieldMatch) -> Result<(), String> {
         let Some(text) = value.text() else {
             return Ok(());
         };

@@ -7,7 +7,7 @@ use crate::report::{at_field, info};
 use crate::{Item, Report};
 
 /// A place for annotations: which kinds have it, and whether it is made where it is missing.
-struct Place {
+struct AnnotationPlace {
     group: String,
     version: String,
     kind: String,
@@ -86,12 +86,12 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     Report::of(results)
 }
 
-type Configured = (Vec<(String, String)>, Vec<Place>);
+type Configured = (Vec<(String, String)>, Vec<AnnotationPlace>);
 
 fn configure(config: Config<'_>) -> Result<Configured, String> {
-    let mut places: Vec<Place> = PLACES
+    let mut places: Vec<AnnotationPlace> = PLACES
         .iter()
-        .map(|(group, version, kind, path)| Place {
+        .map(|(group, version, kind, path)| AnnotationPlace {
             group: (*group).to_owned(),
             version: (*version).to_owned(),
             kind: (*kind).to_owned(),
@@ -105,7 +105,11 @@ fn configure(config: Config<'_>) -> Result<Configured, String> {
         let more = config
             .get("additionalAnnotationFields")
             .and_then(Value::as_seq);
-        places.extend(more.iter().flat_map(|seq| seq.items()).map(Place::read));
+        places.extend(
+            more.iter()
+                .flat_map(|seq| seq.items())
+                .map(AnnotationPlace::read),
+        );
         config.get("annotations").map(sorted_pairs)
     } else {
         return Err("`functionConfig` must be a `ConfigMap` or `SetAnnotations`".to_owned());
@@ -123,7 +127,7 @@ fn is_own_kind(config: Config<'_>) -> bool {
         .any(|kind| config.is("fn.kpt.dev/v1alpha1", kind))
 }
 
-impl Place {
+impl AnnotationPlace {
     fn read(value: &Value) -> Self {
         let text = |key: &str| {
             value

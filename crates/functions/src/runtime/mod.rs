@@ -23,8 +23,9 @@ pub use remote::{EvaluateRequest, EvaluateResponse, METHOD as EVALUATE, Remote};
 pub use wasm::Wasm;
 
 use crate::builtin::kubeconform::Schemas;
+use crate::here::BuiltIns;
 use crate::registry::Needs;
-use crate::runner::{BuiltIns, Call, Limits, Outcome, RunError, Runner};
+use crate::runner::{Call, Limits, Outcome, RunError, Runner};
 use crate::{find, is_heavy, wire};
 
 /// The runtimes that are enabled.

@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::remote::version_of;
 
 /// Plural, namespace and name.
-type Place = (String, String, String);
+type SeenKey = (String, String, String);
 
 /// The last state of each object; where it is gone, the version of that.
 #[derive(Debug, Default)]
-pub(super) struct Seen(Mutex<HashMap<Place, Arc<Value>>>);
+pub(super) struct Seen(Mutex<HashMap<SeenKey, Arc<Value>>>);
 
 impl Seen {
     /// Takes a state, unless a newer one is known.

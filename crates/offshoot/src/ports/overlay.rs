@@ -8,7 +8,7 @@ use model::ObjectKey;
 use serde_json::Value;
 
 /// An object's group and kind, namespace, and name.
-type Place = ((String, String), String, String);
+type ObjectPlace = ((String, String), String, String);
 
 /// What is supposed of objects, and of who wrote them.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct Overlay {
     user: User,
     /// Variants and sets that the user would write: what they read, they read as the user (X6).
     written: BTreeSet<(OurKind, ObjectKey)>,
-    objects: BTreeMap<Place, Option<Value>>,
+    objects: BTreeMap<ObjectPlace, Option<Value>>,
 }
 
 impl Overlay {
@@ -70,7 +70,8 @@ impl Overlay {
         mut all: Vec<ObjectSummary>,
         read: impl Fn(&Value) -> Option<ObjectSummary>,
     ) -> Vec<ObjectSummary> {
-        let of_kind = |((group, name), ..): &&Place| *group == kind.group && *name == kind.kind;
+        let of_kind =
+            |((group, name), ..): &&ObjectPlace| *group == kind.group && *name == kind.kind;
         for place in self.objects.keys().filter(of_kind) {
             let (_, namespace, name) = place;
             all.retain(|o| o.object.namespace != *namespace || o.object.name != *name);

@@ -66,12 +66,12 @@ impl Held {
     }
 }
 
-fn bytes(out: &mut Vec<u8>, what: &[u8]) {
+pub(super) fn bytes(out: &mut Vec<u8>, what: &[u8]) {
     out.extend((what.len() as u64).to_be_bytes());
     out.extend(what);
 }
 
-fn template(out: &mut Vec<u8>, template: &Template) {
+pub(super) fn template(out: &mut Vec<u8>, template: &Template) {
     out.extend((template.0.len() as u64).to_be_bytes());
     for part in &template.0 {
         let (kind, text) = match part {
@@ -106,7 +106,7 @@ fn body(out: &mut Vec<u8>, body: &Body) {
     }
 }
 
-fn mode(out: &mut Vec<u8>, mode: FileMode) {
+pub(super) fn mode(out: &mut Vec<u8>, mode: FileMode) {
     out.push(match mode {
         FileMode::Regular => 0,
         FileMode::Executable => 1,

@@ -216,8 +216,8 @@ fn leaf<'v>(path: &FieldPath, value: &'v Value, found: &mut Vec<(FieldPath, &'v 
         }
         Value::Seq(items) => match elements(items) {
             Some((key, named)) => {
-                for (name, value) in named {
-                    let step = PathStep::Element(vec![(key.to_owned(), name.to_owned())]);
+                for (name, value) in named.iter() {
+                    let step = PathStep::Element(vec![(key.to_owned(), (*name).to_owned())]);
                     leaf(&path.join(step), value, found);
                 }
             }
@@ -240,7 +240,7 @@ pub(super) fn both(path: &PackagePath, old: &str, new: &str) -> Option<(Stream, 
 pub(super) fn of(old: &Stream, new: &Stream, inputs: &Inputs) -> Option<Vec<FieldChange>> {
     let (before, after) = (documents(old)?, documents(new)?);
     let mut changes = Vec::new();
-    for (name, old) in &before {
+    for (name, old) in before.iter() {
         let Some(new) = after.get(name) else { continue };
         let resource = Template::of(name, inputs);
         let mut found = Vec::new();
@@ -296,18 +296,12 @@ fn text_within_holds_secret(text: &str) -> bool {
 }
 
 /// Documents by the names of their resources; `None` where two have one name.
-fn documents(stream: &Stream) -> Option<BTreeMap<String, Value>> {
-    let mut named = BTreeMap::new();
-    for document in stream.documents().filter(|d| !d.is_empty()) {
+fn documents(stream: &Stream) -> Option<Named<String, Value>> {
+    let documents = stream.documents().filter(|d| !d.is_empty());
+    Named::of(documents.map(|document| {
         let value = document.to_value(Reader::V3).ok()?;
-        if named
-            .insert(resource_name(&document.root()), value)
-            .is_some()
-        {
-            return None;
-        }
-    }
-    Some(named)
+        Some((resource_name(&document.root()), value))
+    }))
 }
 
 type Found<'v> = Vec<(FieldPath, Option<&'v Value>, Option<&'v Value>)>;
@@ -336,14 +330,14 @@ fn compare<'v>(path: &FieldPath, old: &'v Value, new: &'v Value, found: &mut Fou
                 let path = |name: &str| {
                     path.join(PathStep::Element(vec![(key.to_owned(), name.to_owned())]))
                 };
-                for (name, value) in &a {
+                for (name, value) in a.iter() {
                     match b.get(name) {
                         Some(new) => compare(&path(name), value, new, found),
                         None => found.push((path(name), Some(value), None)),
                     }
                 }
-                for (name, value) in &b {
-                    if !a.contains_key(name) {
+                for (name, value) in b.iter() {
+                    if a.get(name).is_none() {
                         found.push((path(name), None, Some(value)));
                     }
                 }
@@ -360,15 +354,40 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// List elements by the first key that names each of them (M22).
-fn elements(items: &[Value]) -> Option<(&'static str, BTreeMap<&str, &Value>)> {
+fn elements(items: &[Value]) -> Option<(&'static str, Named<&str, &Value>)> {
     ["name", "id", "key", "host"].into_iter().find_map(|key| {
-        let mut named = BTreeMap::new();
-        for item in items {
-            let name = item.get(key)?.as_str()?;
-            if named.insert(name, item).is_some() {
-                return None;
-            }
-        }
-        (!named.is_empty()).then_some((key, named))
+        let named = items
+            .iter()
+            .map(|item| Some((item.get(key)?.as_str()?, item)));
+        let named = Named::of(named).filter(|_| !items.is_empty())?;
+        Some((key, named))
     })
+}
+
+/// Things by their names, in the order in which they stand: an order by name would be another one for each target.
+struct Named<K, V> {
+    all: Vec<(K, V)>,
+    places: BTreeMap<K, usize>,
+}
+
+impl<K: Ord + Clone, V> Named<K, V> {
+    /// `None` where one has no name, or two have the same.
+    fn of(named: impl Iterator<Item = Option<(K, V)>>) -> Option<Self> {
+        let all: Vec<(K, V)> = named.collect::<Option<_>>()?;
+        let places: BTreeMap<K, usize> =
+            all.iter().map(|(name, _)| name.clone()).zip(0..).collect();
+        (places.len() == all.len()).then_some(Self { all, places })
+    }
+
+    fn get<Q: Ord + ?Sized>(&self, name: &Q) -> Option<&V>
+    where
+        K: std::borrow::Borrow<Q>,
+    {
+        let place = self.places.get(name)?;
+        self.all.get(*place).map(|(_, value)| value)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &(K, V)> {
+        self.all.iter()
+    }
 }

@@ -40,12 +40,13 @@ impl Inputs {
 
     /// The input that a token stands for.
     fn of_token(&self, token: &str) -> Option<&str> {
-        if token.len() < SHORTEST || is_plain(token) {
+        if token.len() < SHORTEST {
             return None;
         }
-        self.iter()
-            .filter(|(name, _)| *name != VARIANT)
-            .find_map(|(name, value)| (value == token).then_some(name))
+        let mut inputs = self.iter().filter(|(name, _)| *name != VARIANT);
+        let (name, _) = inputs.find(|(_, value)| *value == token)?;
+        // Asked last: most tokens are no input's.
+        (!is_plain(token)).then_some(name)
     }
 
     /// What a token says behind the variant's name, if it is the name of a function that the variant put into the

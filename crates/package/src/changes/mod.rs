@@ -9,6 +9,7 @@ mod encode;
 mod fields;
 mod hunks;
 mod inputs;
+mod recurring;
 mod secrets;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ pub use encode::ClassId;
 pub use fields::{FieldChange, Held, holds_secret, leaves};
 pub use hunks::Hunk;
 pub use inputs::{Inputs, Part, TargetNames, Template, inputs_of};
+pub use recurring::Recurring;
 pub use secrets::{HashKey, text_holds_secret};
 
 use crate::kptfile::{self, Edit, Kptfile};
@@ -164,22 +166,20 @@ pub fn differing(files: &Files, other: &Files) -> Files {
 
 /// What changes from one package to another. Both come without what is [`aside`].
 pub fn changes(before: &Files, after: &Files, inputs: &Inputs) -> Changes {
+    changes_like(before, after, inputs, &Recurring::default())
+}
+
+/// The same, where other targets' changes are at hand: files that change like theirs are not looked at again.
+pub fn changes_like(
+    before: &Files,
+    after: &Files,
+    inputs: &Inputs,
+    recurring: &Recurring,
+) -> Changes {
     let paths: BTreeSet<&PackagePath> = before.keys().chain(after.keys()).collect();
-    let files = paths
-        .into_iter()
-        .filter_map(|path| {
-            let (old, new) = (before.get(path), after.get(path));
-            let (mode, content) = file_change(path, old, new, inputs)?;
-            Some(FileChange {
-                file: Template::of(path.as_str(), inputs),
-                mode,
-                content,
-                secret: old.into_iter().chain(new).any(secrets::in_file),
-            })
-        })
-        .collect();
+    let change = |path| recurring.change(path, (before.get(path), after.get(path)), inputs);
     Changes {
-        files,
+        files: paths.into_iter().filter_map(change).collect(),
         key: HashKey::default(),
     }
 }

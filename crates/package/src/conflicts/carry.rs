@@ -23,10 +23,10 @@ pub struct Draft<'a> {
 }
 
 /// Where a conflict stands.
-type Place = (PackagePath, String, String);
+type ConflictPlace = (PackagePath, String, String);
 
 /// Lines of a text stand where the text does: a text has one conflict, about all of it or about lines (M21).
-fn place(conflict: &Conflict) -> Place {
+fn place(conflict: &Conflict) -> ConflictPlace {
     let (file, resource, path) = conflict.place();
     let path = path.strip_suffix("#lines").unwrap_or(path);
     (file.clone(), resource.to_owned(), path.to_owned())
@@ -49,13 +49,13 @@ pub fn carry(
 ) -> Vec<Conflict> {
     // The draft's own merge comes first: what it saw is what stands in the draft, whatever the merge with *p* says of the place.
     let mut all = with_first_base(old, in_draft);
-    let seen: BTreeSet<Place> = all.iter().map(place).collect();
-    let asked: BTreeSet<Place> = against_base.iter().map(place).collect();
+    let seen: BTreeSet<ConflictPlace> = all.iter().map(place).collect();
+    let asked: BTreeSet<ConflictPlace> = against_base.iter().map(place).collect();
     let unseen = old.iter().filter(|before| !seen.contains(&place(before)));
     let kept: Vec<Conflict> = unseen
         .filter_map(|before| still(old, before, asked.contains(&place(before)), draft))
         .collect();
-    let carried: BTreeSet<Place> = kept.iter().map(place).collect();
+    let carried: BTreeSet<ConflictPlace> = kept.iter().map(place).collect();
     all.extend(kept);
     let others = against_base.into_iter();
     all.extend(others.filter(|c| !seen.contains(&place(c)) && !carried.contains(&place(c))));
@@ -75,7 +75,7 @@ pub fn carry(
 /// The conflicts of the draft's own merge. Where nobody had answered an earlier one about the same local value, the
 /// base is the one that was there first: upstream may come back to it.
 fn with_first_base(old: &[Conflict], in_draft: Vec<Conflict>) -> Vec<Conflict> {
-    let at: BTreeMap<Place, &Conflict> = old.iter().map(|c| (place(c), c)).collect();
+    let at: BTreeMap<ConflictPlace, &Conflict> = old.iter().map(|c| (place(c), c)).collect();
     let first = |mut conflict: Conflict| {
         let before = at.get(&place(&conflict));
         let same = |before: &&&Conflict| is_unanswered(before) && before.local == conflict.local;
@@ -172,7 +172,7 @@ fn known_again(old: &[Conflict], all: &mut [Conflict]) {
 
 /// Says anew what the carried conflicts follow from: from what they did while that is not answered, else from the
 /// conflict about something that holds them.
-fn derived_again(old: &[Conflict], carried: &BTreeSet<Place>, all: &mut [Conflict]) {
+fn derived_again(old: &[Conflict], carried: &BTreeSet<ConflictPlace>, all: &mut [Conflict]) {
     let whole: Vec<Conflict> = all.to_vec();
     let now = |cause: &ConflictId| {
         let before = old.iter().find(|c| c.id == *cause)?;

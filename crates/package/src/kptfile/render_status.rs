@@ -5,7 +5,7 @@ use yaml::Value;
 
 /// The value of a render status.
 pub(super) fn value(status: &RenderStatus) -> Value {
-    let mut map = Fields::default();
+    let mut map = FilledFields::default();
     for (key, validator) in [("mutationSteps", false), ("validationSteps", true)] {
         let steps = status
             .steps
@@ -18,7 +18,7 @@ pub(super) fn value(status: &RenderStatus) -> Value {
 }
 
 fn step(step: &FunctionResult) -> Value {
-    let mut map = Fields::default();
+    let mut map = FilledFields::default();
     map.text("name", &step.name);
     map.text("image", step.image.as_deref().unwrap_or_default());
     map.text("exec", step.exec.as_deref().unwrap_or_default());
@@ -34,11 +34,11 @@ fn step(step: &FunctionResult) -> Value {
 }
 
 fn result(item: &FunctionResultItem) -> Value {
-    let mut map = Fields::default();
+    let mut map = FilledFields::default();
     map.text("message", &item.message);
     map.text("severity", item.severity.as_str());
     if let Some(resource) = &item.resource {
-        let mut reference = Fields::default();
+        let mut reference = FilledFields::default();
         reference.text("apiVersion", &resource.api_version);
         reference.text("kind", &resource.kind);
         reference.text("name", &resource.name);
@@ -46,14 +46,14 @@ fn result(item: &FunctionResultItem) -> Value {
         map.put("resourceRef", reference.done());
     }
     if let Some(path) = &item.field {
-        let mut field = Fields::default();
+        let mut field = FilledFields::default();
         field.text("path", path);
         field.json("currentValue", item.current.as_deref());
         field.json("proposedValue", item.proposed.as_deref());
         map.put("field", field.done());
     }
     if let Some((path, index)) = &item.file {
-        let mut file = Fields::default();
+        let mut file = FilledFields::default();
         file.text("path", path);
         if let Some(index) = index.filter(|index| *index > 0) {
             file.put("index", Value::Int(index.into()));
@@ -68,9 +68,9 @@ fn result(item: &FunctionResultItem) -> Value {
 
 /// A map that leaves out what is empty.
 #[derive(Default)]
-struct Fields(Vec<(String, Value)>);
+struct FilledFields(Vec<(String, Value)>);
 
-impl Fields {
+impl FilledFields {
     fn put(&mut self, key: &str, value: Value) {
         self.0.push((key.to_owned(), value));
     }

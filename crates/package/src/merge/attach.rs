@@ -8,10 +8,10 @@ use std::ops::Range;
 use yaml::{Attached, Attachments, Document, Kind, Node, Place};
 
 use super::header;
+use super::known::Known;
 use super::marks::MERGE_COMMENT;
 use super::partners::partners;
 use super::tally::{Counts, counts};
-use super::value::Known;
 use crate::conflicts::{FieldPath, PathStep};
 use crate::lines::weave;
 use crate::schema::Schema;
@@ -30,7 +30,7 @@ pub(super) struct Change {
 
 /// What the merge of comments found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct MergedComments {
     /// What to change in the merged text.
     pub(super) changes: Vec<Change>,
     /// The comments that both sides changed, by their entries.
@@ -45,8 +45,8 @@ pub(super) fn merge<'a>(
     merged: Document<'a>,
     sides: [Option<Document<'a>>; 3],
     schema: Schema<'_>,
-) -> Found {
-    let Walk { found, there, .. } = walked(merged, sides, schema, Counts::new());
+) -> MergedComments {
+    let CommentWalk { found, there, .. } = walked(merged, sides, schema, Counts::new());
     let [_, local, upstream] = sides.map(|side| side.map(counts).unwrap_or_default());
     let of = |side: &Counts<'_>, line: &str| side.get(line).copied().unwrap_or_default();
     let surplus = there.iter().filter_map(|(line, count)| {
@@ -68,7 +68,7 @@ fn walked<'a>(
     sides: [Option<Document<'a>>; 3],
     schema: Schema<'_>,
     surplus: Counts<'a>,
-) -> Walk<'a> {
+) -> CommentWalk<'a> {
     fn shared(document: Document<'_>, share: Option<usize>) -> Attachments<'_> {
         let attachments = document.attachments();
         match share {
@@ -82,7 +82,7 @@ fn walked<'a>(
         side.map_or_else(Default::default, |side| (side.text(), shared(side, share)))
     };
     let [old, mine, theirs] = sides;
-    let mut walk = Walk {
+    let mut walk = CommentWalk {
         text: merged.text(),
         eol: if merged.text().contains("\r\n") {
             "\r\n"
@@ -93,7 +93,7 @@ fn walked<'a>(
         sides: [read(old, base), read(mine, local), read(theirs, upstream)],
         surplus,
         there: Counts::new(),
-        found: Found::default(),
+        found: MergedComments::default(),
     };
     let roots = sides.map(|side| side.map(|side| side.root()));
     let known = Known::of(schema);
@@ -101,7 +101,7 @@ fn walked<'a>(
     walk
 }
 
-struct Walk<'a> {
+struct CommentWalk<'a> {
     text: &'a str,
     eol: &'static str,
     merged: Attachments<'a>,
@@ -110,7 +110,7 @@ struct Walk<'a> {
     surplus: Counts<'a>,
     /// How often each comment stands there in the end.
     there: Counts<'a>,
-    found: Found,
+    found: MergedComments,
 }
 
 /// What stands at one place of an entry, on one side.
@@ -120,7 +120,7 @@ struct At<'w, 'a> {
     attached: &'w Attached<'a>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> CommentWalk<'a> {
     /// An entry with its comments, and what it holds.
     fn node(
         &mut self,

@@ -8,12 +8,13 @@ use model::{ConflictValue, File, Files, PackagePath};
 use yaml::{Kind, Limits, Node, Stream};
 
 use super::compare::same;
-use super::documents::is_secret;
-use super::layout::{Schemas, Sides};
-use super::marks::{Identity, identity};
+use super::known::Known;
+use super::marks::{Identity, identity, is_secret};
 use super::pairs;
 use super::record::{file_value, hidden, node_value};
-use super::value::{Known, Three};
+use super::schemas::Schemas;
+use super::sides::{Sides, is_documents};
+use super::three::Three;
 use crate::conflicts::{FieldPath, PathStep};
 use crate::schema::Schema;
 
@@ -73,12 +74,6 @@ pub(crate) fn diff_where(
     all
 }
 
-/// Whether a file is read as documents, by its name.
-pub(super) fn is_documents(path: &PackagePath) -> bool {
-    let name = path.file_name();
-    name == crate::kptfile::FILE_NAME || name.ends_with(".yaml") || name.ends_with(".yml")
-}
-
 /// Compares the documents of a file; says whether it could.
 fn documents(
     path: &PackagePath,
@@ -126,7 +121,7 @@ fn documents(
             Some(node) => schemas.of(node),
             None => Schema::Unknown,
         };
-        let mut walk = Walk {
+        let mut walk = Comparison {
             file: path,
             resource: id.record(),
             secret: a.into_iter().chain(b).any(is_secret),
@@ -147,14 +142,14 @@ fn documents(
     }
 }
 
-pub(super) struct Walk<'w> {
+pub(super) struct Comparison<'w> {
     file: &'w PackagePath,
     resource: String,
     secret: bool,
     all: &'w mut Vec<Difference>,
 }
 
-impl<'w> Walk<'w> {
+impl<'w> Comparison<'w> {
     /// A comparison of one resource of a file, whose values may be seen.
     pub(super) fn new(
         file: &'w PackagePath,

@@ -6,16 +6,18 @@ use model::{ConflictValue, Decision};
 use yaml::{Document, Kind, Limits, Node, Stream};
 
 use super::compare::{same, undecidable};
-use super::layout::Schemas;
-use super::marks::{Identity, identity, same_but_marks, unmarked};
+use super::join::join;
+use super::marks::{Identity, identity, is_secret, same_but_marks, unmarked};
 use super::record::{Recorder, node_value};
 use super::remarks;
 use super::rules;
-use super::value::{Three, Walk};
+use super::schemas::Schemas;
+use super::three::Three;
+use super::walk::Walk;
 use crate::lines::breaks;
 
 /// What becomes of a file.
-pub(super) enum Outcome {
+pub(super) enum FileOutcome {
     /// It holds this text.
     Text(String),
     /// Nothing is left of it.
@@ -55,7 +57,7 @@ pub(super) fn merge(
     texts: [Option<&str>; 3],
     schemas: &Schemas<'_>,
     record: &mut Recorder<'_>,
-) -> Outcome {
+) -> FileOutcome {
     // One side whose documents cannot be told apart decides for all: there is nothing to pair those of the others with.
     let mut read = Vec::with_capacity(3);
     for text in texts {
@@ -65,16 +67,16 @@ pub(super) fn merge(
         }
     }
     let [base, local, upstream] = read.as_slice() else {
-        return Outcome::AsText;
+        return FileOutcome::AsText;
     };
     // What no record can name and no path leads into: it is the file.
     let sides = [base, local, upstream];
     let nameless = |test: fn(Node<'_>) -> bool| sides.iter().any(|side| side.nameless(test));
     if nameless(|root| matches!(root.kind(), Kind::Scalar | Kind::Alias)) {
-        return Outcome::AsText;
+        return FileOutcome::AsText;
     }
     if nameless(undecidable) {
-        return Outcome::OneValue;
+        return FileOutcome::OneValue;
     }
     let mut pieces = local_pieces(base, local, upstream, schemas, record);
     for (index, id) in upstream.ids.iter().enumerate() {
@@ -85,7 +87,7 @@ pub(super) fn merge(
     order(&mut pieces);
     let kept: Vec<&Piece> = pieces.iter().filter(|piece| piece.text.is_some()).collect();
     if kept.is_empty() {
-        return Outcome::Gone;
+        return FileOutcome::Gone;
     }
     // Whether the first document begins with `---` is the local file's form; a new file keeps upstream's.
     let explicit = local
@@ -94,7 +96,7 @@ pub(super) fn merge(
     let text = join(kept.into_iter().filter_map(|p| p.text.as_deref()), explicit);
     // Pieces of two sides may bring two kinds of line breaks. A file that mixes them differs in every line from the next
     // upstream, whichever it uses.
-    Outcome::Text(match texts[1].and_then(breaks) {
+    FileOutcome::Text(match texts[1].and_then(breaks) {
         Some("\r\n") if breaks(&text).is_none() => text.replace("\r\n", "\n").replace('\n', "\r\n"),
         Some("\n") if breaks(&text).is_none() => text.replace("\r\n", "\n"),
         _ => text,
@@ -102,7 +104,7 @@ pub(super) fn merge(
 }
 
 /// Parses one side; what becomes of the file where its documents do not merge one by one.
-fn documents(text: Option<&str>) -> Result<Documents, Outcome> {
+fn documents(text: Option<&str>) -> Result<Documents, FileOutcome> {
     let Some(text) = text else {
         return Ok(Documents {
             stream: None,
@@ -111,19 +113,19 @@ fn documents(text: Option<&str>) -> Result<Documents, Outcome> {
         });
     };
     let Ok(stream) = Stream::parse(text, &Limits::default()) else {
-        return Err(Outcome::AsText);
+        return Err(FileOutcome::AsText);
     };
     if stream.is_empty() {
-        return Err(Outcome::AsText);
+        return Err(FileOutcome::AsText);
     }
     let ids: Vec<Identity> = stream.documents().map(|d| identity(d.root())).collect();
     let mut places = BTreeMap::new();
     for (index, id) in ids.iter().enumerate() {
         if places.insert(id.clone(), index).is_some() {
             return Err(if id.name.is_empty() {
-                Outcome::AsText
+                FileOutcome::AsText
             } else {
-                Outcome::OneValue
+                FileOutcome::OneValue
             });
         }
     }
@@ -352,60 +354,9 @@ fn order(pieces: &mut [Piece]) {
     }
 }
 
-/// Puts documents together; untouched ones in their old order give the old text, byte for byte.
-pub(super) fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) -> String {
-    let mut text = String::new();
-    for (at, piece) in pieces.enumerate() {
-        let marked = piece.starts_with("---");
-        if at == 0 {
-            let bare = piece
-                .strip_prefix("---\n")
-                .or_else(|| piece.strip_prefix("---\r\n"));
-            text.push_str(bare.filter(|_| !explicit).unwrap_or(piece));
-            continue;
-        }
-        // Behind a last line without a break the `---` would be part of that line.
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        if marked {
-            text.push_str(piece);
-        } else {
-            text.push_str("---\n");
-            push_unmarked(&mut text, piece);
-        }
-    }
-    text
-}
-
-/// Appends a document without the byte order marks before its content: one begins a file, also after comments; behind a
-/// `---` it would be part of a key.
-fn push_unmarked(text: &mut String, piece: &str) {
-    let mut rest = piece;
-    while !rest.is_empty() {
-        rest = rest.trim_start_matches('\u{feff}');
-        let line = rest.split_inclusive('\n').next().unwrap_or(rest);
-        let content = line.trim();
-        if !content.is_empty() && !content.starts_with('#') {
-            break;
-        }
-        let (head, tail) = rest.split_at(line.len());
-        text.push_str(head);
-        rest = tail;
-    }
-    text.push_str(rest);
-}
-
 fn any_secret(documents: &[Option<Document<'_>>]) -> bool {
     documents
         .iter()
         .flatten()
         .any(|document| is_secret(document.root()))
-}
-
-/// Whether a resource's values are never shown: a Secret, or a list that holds one.
-pub(crate) fn is_secret(root: Node<'_>) -> bool {
-    let id = identity(root);
-    let core = id.group.is_empty() && id.kind == "Secret";
-    core || (id.kind.ends_with("List") && root.source().contains("Secret"))
 }

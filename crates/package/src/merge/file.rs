@@ -2,46 +2,23 @@
 
 use model::{Decision, File, FileMode, PackagePath};
 
-use super::documents::{self, Outcome};
-use super::layout::Schemas;
+use super::documents::{self, FileOutcome};
+use super::options::MergeError;
 use super::record::Recorder;
-use super::{MergeError, kptfile, lines};
-
-/// The three sides of one file.
-pub(super) type Files3<'f> = [Option<&'f File>; 3];
-
-/// What a file is, which decides how it merges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The root's Kptfile, or a subpackage's.
-    Kptfile(Own),
-    /// Resources.
-    Yaml,
-    /// Everything else: bytes.
-    Bytes,
-}
-
-/// What of a Kptfile stays local whatever upstream says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Own {
-    /// Nothing: every field merges.
-    Nothing,
-    /// Name and namespace.
-    Name,
-    /// Name and namespace, upstream and lock.
-    Identity,
-}
+use super::schemas::Schemas;
+use super::sides::{FileKind, Files3, Own};
+use super::{kptfile, lines};
 
 /// The file of the result; `None` if there is none.
 pub(super) fn merge(
     path: &PackagePath,
-    kind: Kind,
+    kind: FileKind,
     sides: Files3<'_>,
     schemas: &Schemas<'_>,
     record: &mut Recorder<'_>,
 ) -> Result<Option<File>, MergeError> {
     let [base, local, upstream] = sides;
-    let own = matches!(kind, Kind::Kptfile(Own::Name | Own::Identity));
+    let own = matches!(kind, FileKind::Kptfile(Own::Name | Own::Identity));
     // Most files of a package end here: nothing of them is parsed, and they keep their bytes and their id.
     if base == upstream || local == upstream {
         return Ok(local.cloned());
@@ -55,15 +32,15 @@ pub(super) fn merge(
     let readable = texts.iter().all(|text| !matches!(text, Some(None)));
     let texts = texts.map(Option::flatten);
     let outcome = match kind {
-        Kind::Kptfile(own) if readable => kptfile::merge(path, texts, own, record)?,
-        Kind::Yaml if readable => documents::merge(texts, schemas, record),
-        _ => Outcome::AsText,
+        FileKind::Kptfile(own) if readable => kptfile::merge(path, texts, own, record)?,
+        FileKind::Yaml if readable => documents::merge(texts, schemas, record),
+        _ => FileOutcome::AsText,
     };
     Ok(match outcome {
-        Outcome::Gone => None,
-        Outcome::OneValue => as_one_value(sides, record),
-        Outcome::AsText => as_text(path, sides, record),
-        Outcome::Text(text) => Some(put(sides, text)),
+        FileOutcome::Gone => None,
+        FileOutcome::OneValue => as_one_value(sides, record),
+        FileOutcome::AsText => as_text(path, sides, record),
+        FileOutcome::Text(text) => Some(put(sides, text)),
     })
 }
 

@@ -3,8 +3,7 @@
 use yaml::Node;
 
 use super::compare::same;
-use super::list::Slot;
-use super::value::Three;
+use super::three::{Slot, Three};
 use crate::conflicts::PathStep;
 
 /// The functions of each side; `None` where one of them is no map.

@@ -4,14 +4,16 @@ use model::PackagePath;
 use yaml::Stream;
 
 use super::apply;
-use super::documents::Outcome;
-use super::file::Own;
+use super::documents::FileOutcome;
 use super::marks::identity;
+use super::options::{MergeError, Side};
 use super::record::Recorder;
 use super::remarks;
 use super::runtime::run_as;
-use super::value::{Three, Walk};
-use super::{MergeError, Side};
+use super::sides::Own;
+use super::three::Three;
+use super::value;
+use super::walk::Walk;
 use crate::kptfile::Kptfile;
 use crate::schema::Schema;
 
@@ -34,7 +36,7 @@ pub(super) fn merge(
     texts: [Option<&str>; 3],
     own: Own,
     record: &mut Recorder<'_>,
-) -> Result<Outcome, MergeError> {
+) -> Result<FileOutcome, MergeError> {
     let root = path.dir().is_empty();
     let sides = [Side::Base, Side::Local, Side::Upstream];
     let mut read = Vec::with_capacity(3);
@@ -42,11 +44,11 @@ pub(super) fn merge(
         match text.map(Kptfile::parse).transpose() {
             Ok(kptfile) => read.push(kptfile),
             Err(source) if root => return Err(MergeError::ReadKptfile { side, source }),
-            Err(_) => return Ok(Outcome::AsText),
+            Err(_) => return Ok(FileOutcome::AsText),
         }
     }
     let [base, Some(local), Some(upstream)] = read.as_slice() else {
-        return Ok(Outcome::AsText);
+        return Ok(FileOutcome::AsText);
     };
     // What cannot be written there is compared as it stands.
     let alike = |side: &Kptfile| run_as(side, local).unwrap_or_else(|_| side.clone());
@@ -71,10 +73,10 @@ pub(super) fn merge(
         Own::Name => NAME,
         Own::Identity => IDENTITY,
     };
-    walk.document(three, Schema::kptfile());
+    value::document(&mut walk, three, Schema::kptfile());
     let ops = walk.ops;
     Ok(match apply::apply(local, 0, ops) {
-        Ok(stream) => Outcome::Text(remarked(
+        Ok(stream) => FileOutcome::Text(remarked(
             &stream,
             [base_stream, Some(local), Some(upstream)],
             record,
@@ -84,7 +86,7 @@ pub(super) fn merge(
             let whole = crate::conflicts::FieldPath::default();
             record.truncate(conflicts);
             record.kept_local(&whole, three.base, three.local, three.upstream);
-            Outcome::Text(local.text().to_owned())
+            FileOutcome::Text(local.text().to_owned())
         }
     })
 }

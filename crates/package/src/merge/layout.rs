@@ -1,94 +1,14 @@
-//! Which files belong to which package, and in which way each merges.
+//! The resource merge of whole packages: file by file, behind what moved and what became of subpackages.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use model::{Conflict, Files, PackagePath};
 
-use model::{Conflict, File, Files, PackagePath};
-use yaml::Node;
-
-use super::file::{self, Files3, Kind, Own};
+use super::options::{MergeError, MergeOptions, Merged};
 use super::record::Recorder;
+use super::schemas::Schemas;
+use super::sides::{Sides, inside, kind};
 use super::subpackages::{self, Fate};
-use super::{MergeError, MergeOptions, Merged, Side, moves};
+use super::{file, moves};
 use crate::ignore::Ignore;
-use crate::kptfile::{self, Kptfile, ReadError};
-use crate::schema::{Crds, Schema};
-
-/// The three sides of a merge.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sides<'f> {
-    pub(super) base: &'f Files,
-    pub(super) local: &'f Files,
-    pub(super) upstream: &'f Files,
-}
-
-impl<'f> Sides<'f> {
-    pub(super) fn all(self) -> [&'f Files; 3] {
-        [self.base, self.local, self.upstream]
-    }
-
-    pub(super) fn of(self, path: &PackagePath) -> Files3<'f> {
-        self.all().map(|files| files.get(path))
-    }
-
-    /// Every path of any side, in order.
-    pub(super) fn paths(self) -> BTreeSet<&'f PackagePath> {
-        self.all()
-            .into_iter()
-            .flat_map(|files| files.keys())
-            .collect()
-    }
-
-    /// M5: each side has a Kptfile that can be read; one that several sides share is read once.
-    pub(super) fn check(self, options: &MergeOptions) -> Result<(), MergeError> {
-        let sides = [Side::Base, Side::Local, Side::Upstream];
-        let mut read: Vec<&File> = Vec::new();
-        for (side, files) in sides.into_iter().zip(self.all()) {
-            let Some(file) = files.get(&kptfile::path()) else {
-                if options.need_kptfile {
-                    let source = ReadError::Missing;
-                    return Err(MergeError::ReadKptfile { side, source });
-                }
-                continue;
-            };
-            if !read.contains(&file) {
-                Kptfile::of_file(file)
-                    .map_err(|source| MergeError::ReadKptfile { side, source })?;
-                read.push(file);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What is known of resources' lists: built in, and from CRDs once somebody asks.
-#[derive(Debug)]
-pub(super) struct Schemas<'f> {
-    sides: Sides<'f>,
-    crds: OnceCell<Crds>,
-}
-
-impl<'f> Schemas<'f> {
-    pub(super) fn new(sides: Sides<'f>) -> Self {
-        Self {
-            sides,
-            crds: OnceCell::new(),
-        }
-    }
-
-    /// The schema of a resource; CRDs are looked for only where a kind is not built in.
-    pub(super) fn of(&self, root: Node<'_>) -> Schema<'_> {
-        let text = |key: &str| {
-            let node = root.get(key).and_then(|node| node.as_str());
-            node.unwrap_or_default()
-        };
-        let (api_version, kind) = (text("apiVersion"), text("kind"));
-        Schema::built_in(api_version, kind).unwrap_or_else(|| {
-            let read = || Crds::of([self.sides.local, self.sides.upstream]);
-            Schema::of(api_version, kind, self.crds.get_or_init(read))
-        })
-    }
-}
 
 /// The resource merge.
 pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {
@@ -127,38 +47,6 @@ pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, 
     let parted = moves::moved_and_edited(original, &files, options, &ignored, &conflicts);
     conflicts.extend(parted);
     Ok(Merged { files, conflicts })
-}
-
-/// What a path is.
-pub(super) fn kind(path: &PackagePath, options: &MergeOptions, ignored: &[Ignore; 3]) -> Kind {
-    let name = path.file_name();
-    if name == kptfile::FILE_NAME {
-        let own = options.own_identity && path.dir().is_empty();
-        return Kind::Kptfile(if own { Own::Identity } else { Own::Nothing });
-    }
-    let yaml = name.ends_with(".yaml") || name.ends_with(".yml");
-    // An ignored file is no resource: it merges as bytes (M7, M16).
-    if yaml && !ignored.iter().any(|ignore| ignore.matches(path)) {
-        Kind::Yaml
-    } else {
-        Kind::Bytes
-    }
-}
-
-/// The directories of a package's subpackages, with whether they follow an upstream of their own.
-pub(super) fn subpackages(files: &Files) -> BTreeMap<&str, &File> {
-    files
-        .iter()
-        .filter(|(path, _)| path.file_name() == kptfile::FILE_NAME && !path.dir().is_empty())
-        .map(|(path, file)| (path.dir(), file))
-        .collect()
-}
-
-/// Whether a path lies in a directory.
-pub(super) fn inside(path: &PackagePath, dir: &str) -> bool {
-    path.as_str()
-        .strip_prefix(dir)
-        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// A file cannot stand where a directory does: what is local stays, upstream's is recorded.

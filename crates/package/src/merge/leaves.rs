@@ -7,12 +7,13 @@ use model::{Files, PackagePath};
 use yaml::{Kind, Limits, Node, Stream};
 
 use super::compare::undecidable;
-use super::diff::{Walk, is_documents};
-use super::layout::{Schemas, Sides};
-use super::list::Slot;
+use super::diff::Comparison;
+use super::known::Known;
 use super::marks::{Identity, identity};
 use super::pairs;
-use super::value::{Known, Three};
+use super::schemas::Schemas;
+use super::sides::{Sides, is_documents};
+use super::three::{Slot, Three};
 use crate::conflicts::{FieldPath, PathStep};
 use crate::schema::Schema;
 
@@ -125,7 +126,7 @@ impl<'f> Versions<'f> {
                 return all(None, &[""]);
             };
             let mut differences = Vec::new();
-            let mut walk = Walk::new(path, String::new(), &mut differences);
+            let mut walk = Comparison::new(path, String::new(), &mut differences);
             let known = Known::of(self.schema(path, *root));
             walk.node(&FieldPath::default(), Some(was), Some(*root), known);
             Earlier {

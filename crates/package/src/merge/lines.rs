@@ -4,9 +4,10 @@ use model::{Decision, PackagePath};
 use yaml::{Kind, Node, Value};
 
 use super::apply::New;
-use super::file::Files3;
 use super::record::{Recorder, looks_secret};
-use super::value::{Place, Three, Verdict, Walk};
+use super::sides::Files3;
+use super::three::Three;
+use super::walk::{Place, Verdict, Walk};
 use crate::conflicts::FieldPath;
 use crate::lines::{Woven, stays_readable, weave};
 

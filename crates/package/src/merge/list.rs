@@ -1,65 +1,46 @@
 //! Lists whose elements pair: by keys, as sets of scalars, as sets of values (M13, M15), by what they hold (M22).
 
-use model::Decision;
 use yaml::{Node, Step, Value};
 
 use super::apply::{New, Op};
-use super::compare::same;
 use super::order::{Merged, Order};
-use super::value::{Known, Place, Three, Verdict, Walk};
+use super::three::{Slot, Three};
+use super::walk::{Place, Verdict, Walk};
 use super::{pairs, sequence};
-use crate::conflicts::PathStep;
-use crate::schema::{List, Schema};
+use crate::schema::List;
 
-/// One element as the three sides hold it, by its position in each.
-#[derive(Debug, Clone)]
-pub(super) struct Slot {
-    pub(super) base: Option<usize>,
-    pub(super) local: Option<usize>,
-    pub(super) upstream: Option<usize>,
-    /// How a record names it.
-    pub(super) step: PathStep,
-}
-
-/// Merges a list by its schema, else by what its elements hold; `None` where it is one value.
-pub(super) fn merge<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
-    three: Three<'a>,
-    list: List<'_>,
-    schema: Schema<'_>,
-) -> Option<Verdict<'a>> {
+/// Which elements are the same on the three sides, and whether nothing but their places says so; `None` where the list is one
+/// value.
+pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<(Vec<Slot>, bool)> {
     if list == List::Atomic {
         return None;
     }
-    let is_set = matches!(list, List::Set | List::Values);
     // Names come first: an element that has one is asked about by it, and is found again wherever it stands later.
-    if let Some(slots) = pairs::slots(three, list) {
-        return Some(combine(walk, at, three, &slots, (schema, is_set)));
+    match pairs::slots(three, list) {
+        Some(slots) => Some((slots, false)),
+        None => Some((sequence::slots(three, list == List::Grants)?, true)),
     }
-    let slots = sequence::slots(three, list == List::Grants)?;
-    let (ops, records) = (walk.ops.len(), walk.record.len());
-    let verdict = combine(walk, at, three, &slots, (schema, is_set));
-    // A place in a sequence names nothing that a person could be asked about.
-    if walk.record.asks(records) {
-        walk.ops.truncate(ops);
-        walk.record.truncate(records);
-        return None;
-    }
-    Some(verdict)
+}
+
+/// What becomes of a list's elements.
+pub(super) struct Fates<'a> {
+    /// Which local ones go.
+    pub(super) gone: Vec<bool>,
+    /// What comes, with its position upstream.
+    pub(super) inserted: Vec<(usize, New<'a>)>,
 }
 
 /// Merges paired elements: new ones of upstream go where upstream has them relative to their neighbours, and the
-/// order is local unless upstream alone changed it (M13).
-fn combine<'a>(
+/// order is local unless upstream alone changed it (M13). From `start` on operations are about these elements.
+pub(super) fn combine<'a>(
     walk: &mut Walk<'a, '_, '_>,
     at: &Place,
     three: Three<'a>,
     slots: &[Slot],
-    (schema, is_set): (Schema<'_>, bool),
+    fates: Fates<'a>,
+    (is_set, start): (bool, usize),
 ) -> Verdict<'a> {
-    let start = walk.ops.len();
-    let Fates { gone, inserted } = fates(walk, at, three, slots, schema);
+    let Fates { gone, inserted } = fates;
     let count = |node: Option<Node<'a>>| node.map_or(0, |node| node.items().len());
     let (left, there) = (
         gone.iter().filter(|gone| !**gone).count(),
@@ -108,85 +89,4 @@ fn combine<'a>(
         Order::Differs(sides) => walk.record.order(&at.field, sides),
     }
     Verdict::Keep
-}
-
-/// What becomes of a list's elements.
-struct Fates<'a> {
-    /// Which local ones go.
-    gone: Vec<bool>,
-    /// What comes, with its position upstream.
-    inserted: Vec<(usize, New<'a>)>,
-}
-
-/// Decides each element; what stays may be changed inside.
-fn fates<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
-    three: Three<'a>,
-    slots: &[Slot],
-    schema: Schema<'_>,
-) -> Fates<'a> {
-    let nodes = |node: Option<Node<'a>>| -> Vec<Node<'a>> {
-        node.into_iter().flat_map(|node| node.items()).collect()
-    };
-    let (base, local, upstream) = (nodes(three.base), nodes(three.local), nodes(three.upstream));
-    let mut fates = Fates {
-        gone: vec![false; local.len()],
-        inserted: Vec::new(),
-    };
-    for slot in slots {
-        let pick = |nodes: &[Node<'a>], index: Option<usize>| nodes.get(index?).copied();
-        let element = Three {
-            base: pick(&base, slot.base),
-            local: pick(&local, slot.local),
-            upstream: pick(&upstream, slot.upstream),
-        };
-        let place = Place {
-            // A new element has no local place: it is inserted whole, so nothing is ever edited at this path.
-            path: at.path.join(Step::Index(slot.local.unwrap_or(0))),
-            field: at.field.join(slot.step.clone()),
-        };
-        let verdict = match element {
-            Three {
-                base: Some(base),
-                local: Some(local),
-                upstream: None,
-            } => deleted(walk, &place, base, local),
-            element => walk.node(&place, element, Known::of(schema)),
-        };
-        match (verdict, slot.local) {
-            (Verdict::Remove, Some(index)) => {
-                if let Some(gone) = fates.gone.get_mut(index) {
-                    *gone = true;
-                }
-            }
-            (Verdict::Take(with), Some(_)) => {
-                let at = place.path.clone();
-                walk.ops.push(Op::Replace { at, with });
-            }
-            // Whole: a part of an element is a skeleton (M4).
-            (Verdict::Take(_), None) => {
-                let inserted = slot.upstream.zip(element.upstream.map(New::Node));
-                fates.inserted.extend(inserted);
-            }
-            (Verdict::Keep, _) | (Verdict::Remove, None) => {}
-        }
-    }
-    fates
-}
-
-/// An element that upstream deleted goes or stays whole: without its keys it would be a skeleton (M4).
-fn deleted<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
-    base: Node<'a>,
-    local: Node<'a>,
-) -> Verdict<'a> {
-    if same(base, local) {
-        return Verdict::Remove;
-    }
-    match walk.record.field(&at.field, Some(base), Some(local), None) {
-        Decision::Local => Verdict::Keep,
-        Decision::Upstream => Verdict::Remove,
-    }
 }

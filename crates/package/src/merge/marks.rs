@@ -143,3 +143,10 @@ fn field<'v>(value: &'v mut Value, name: &str) -> Option<&'v mut Value> {
     let found = fields.iter_mut().find(|(key, _)| key == name);
     found.map(|(_, value)| value)
 }
+
+/// Whether a resource's values are never shown: a Secret, or a list that holds one.
+pub(super) fn is_secret(root: Node<'_>) -> bool {
+    let id = identity(root);
+    let core = id.group.is_empty() && id.kind == "Secret";
+    core || (id.kind.ends_with("List") && root.source().contains("Secret"))
+}

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::list::Slot;
+use super::three::Slot;
 use crate::conflicts::FieldPath;
 
 /// What becomes of the order of a list.

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use yaml::{Kind, Node, Reader, Value};
+use yaml::{Node, Reader, Value};
 
 use super::compare::canonical;
 use super::functions;
-use super::list::Slot;
-use super::value::Three;
+use super::identify::Elements;
+use super::three::{Slot, Three};
 use crate::conflicts::PathStep;
 use crate::schema::{Key, List};
 
@@ -19,7 +19,7 @@ pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
         List::Atomic | List::Grants => None,
         List::Functions => functions::slots_of(three),
         List::Unstated => inferred(three),
-        List::Map(_) => paired(three, list, &[Known::Name, Known::Rest]),
+        List::Map(_) => paired(three, list, &[KnownBy::Name, KnownBy::Rest]),
         List::Set | List::Values => paired(three, list, &[]),
     }
 }
@@ -27,13 +27,13 @@ pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
 /// Pairs elements by the first field of these that each of them has and that is unique on every side (M22).
 fn inferred(three: Three<'_>) -> Option<Vec<Slot>> {
     let lists = Key::usual().iter().map(|keys| List::Map(keys));
-    let mut pairs = lists.map(|list| paired(three, list, &[Known::Rest]));
+    let mut pairs = lists.map(|list| paired(three, list, &[KnownBy::Rest]));
     pairs.find_map(|pairs| pairs)
 }
 
 /// What an element is known by beside its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum KnownBy {
     /// Its `name`, where a stated key changed that is none (M13b).
     Name,
     /// All that it holds but its key, where the other side left the element that key.
@@ -42,7 +42,7 @@ enum Known {
 
 /// Pairs elements by their identities, those whose identity changed by what else they are known by; `None` too where both
 /// sides gave one element an identity, each its own.
-fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>> {
+fn paired(three: Three<'_>, list: List<'_>, known: &[KnownBy]) -> Option<Vec<Slot>> {
     let base = Elements::of(three.base, list)?;
     let local = Elements::of(three.local, list)?;
     let upstream = Elements::of(three.upstream, list)?;
@@ -57,7 +57,7 @@ fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>
     let mut to_upstream = base.partners(&upstream, &local, &marked, 2);
     // What both sides renamed is paired first: taken one side at a time it would count as deleted by the other. The check for
     // one name given to two elements comes last, when all that can be paired is.
-    if marked.iter().any(|(known, _)| *known == Known::Rest) {
+    if marked.iter().any(|(known, _)| *known == KnownBy::Rest) {
         let sides = [&local, &upstream];
         base.renamed_by_both(sides, [&mut to_local, &mut to_upstream], three)?;
         let sides = [three.base, three.local];
@@ -75,7 +75,7 @@ fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>
         to_upstream,
         names: marked
             .into_iter()
-            .find(|(known, _)| *known == Known::Name)
+            .find(|(known, _)| *known == KnownBy::Name)
             .map(|(_, [base, ..])| base),
         base,
         local,
@@ -84,35 +84,7 @@ fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>
     Some(pairs.slots())
 }
 
-/// The elements of one side, by what identifies them.
-pub(super) struct Elements {
-    pub(super) steps: Vec<PathStep>,
-    /// Their positions, in the order of their identities.
-    sorted: Vec<usize>,
-}
-
 impl Elements {
-    fn of(node: Option<Node<'_>>, list: List<'_>) -> Option<Self> {
-        let items = node.into_iter().flat_map(|node| node.items());
-        let steps = items
-            .map(|item| identity(item, list))
-            .collect::<Option<Vec<_>>>()?;
-        let mut sorted: Vec<usize> = (0..steps.len()).collect();
-        sorted.sort_by_key(|index| steps.get(*index));
-        let twice = |pair: &[usize]| match pair {
-            [a, b] => steps.get(*a) == steps.get(*b),
-            _ => false,
-        };
-        let unique = !sorted.windows(2).any(twice);
-        unique.then_some(Self { steps, sorted })
-    }
-
-    pub(super) fn find(&self, step: &PathStep) -> Option<usize> {
-        let compare = |index: &usize| self.steps.get(*index).cmp(&Some(step));
-        let at = self.sorted.binary_search_by(compare).ok()?;
-        self.sorted.get(at).copied()
-    }
-
     /// For each element of this base its partner on a side, which is the one at `at` of the marks.
     fn partners(
         &self,
@@ -130,7 +102,7 @@ impl Elements {
             let taken = self.find(own).is_some();
             // The other side must know it by the old key, and nothing by the new one: else the pair would be two elements there.
             let left = other.find(step).is_some() && other.find(own).is_none();
-            (!taken && (left || *known == Known::Name)).then_some(index)
+            (!taken && (left || *known == KnownBy::Name)).then_some(index)
         };
         let mut seen = BTreeSet::new();
         let mut partner = |(index, step)| {
@@ -148,24 +120,24 @@ impl Elements {
 type Marks = Vec<Option<String>>;
 
 /// The marks of one kind, of all sides.
-type Marked = (Known, [Marks; 3]);
+type Marked = (KnownBy, [Marks; 3]);
 
 /// The mark of each element, where it is unique on every side.
-fn marks(three: Three<'_>, list: List<'_>, known: Known) -> Option<[Marks; 3]> {
+fn marks(three: Three<'_>, list: List<'_>, known: KnownBy) -> Option<[Marks; 3]> {
     let List::Map(keys) = list else { return None };
     let unfit = |key: &Key| match known {
-        Known::Name => key.name == "name",
-        Known::Rest => key.name.contains('.'),
+        KnownBy::Name => key.name == "name",
+        KnownBy::Rest => key.name.contains('.'),
     };
     if keys.iter().any(unfit) {
         return None;
     }
     let mark = |item: Node<'_>| match known {
-        Known::Name => {
+        KnownBy::Name => {
             let name = item.effective("name")?.target().ok()?.scalar()?;
             (!name.is_empty()).then(|| name.to_owned())
         }
-        Known::Rest => {
+        KnownBy::Rest => {
             let Value::Map(mut entries) = item.to_value(Reader::V3).ok()? else {
                 return None;
             };
@@ -266,44 +238,4 @@ fn back(partners: &[Option<usize>]) -> BTreeMap<usize, usize> {
     let known = partners.iter().zip(0..);
     let known = known.filter_map(|(to, from)| Some(((*to)?, from)));
     known.collect()
-}
-
-/// How an element is identified; `None` if it has no identity.
-pub(super) fn identity(item: Node<'_>, list: List<'_>) -> Option<PathStep> {
-    match list {
-        List::Map(keys) => {
-            if item.kind() != Kind::Mapping {
-                return None;
-            }
-            let keys: Option<Vec<(String, String)>> =
-                keys.iter().map(|key| key_value(item, key)).collect();
-            keys.map(PathStep::Element)
-        }
-        List::Set => {
-            let text = item.target().ok()?.scalar()?;
-            Some(PathStep::Item(text.to_owned()))
-        }
-        List::Values => {
-            let json = item.to_value(Reader::V3).ok()?.to_json()?;
-            Some(PathStep::Item(canonical(&json)))
-        }
-        List::Atomic | List::Unstated | List::Grants | List::Functions => None,
-    }
-}
-
-fn key_value(item: Node<'_>, key: &Key) -> Option<(String, String)> {
-    let value = keyed(item, &key.name).filter(|value| !value.is_null());
-    let text = match value {
-        Some(value) => value.target().ok()?.scalar()?.to_owned(),
-        None => key.default.as_deref()?.to_owned(),
-    };
-    Some((key.name.clone().into_owned(), text))
-}
-
-/// What an element holds under a key, which may be one of a map in it (`metadata.name`).
-pub(crate) fn keyed<'a>(item: Node<'a>, key: &str) -> Option<Node<'a>> {
-    item.effective(key).or_else(|| {
-        let (outer, inner) = key.split_once('.')?;
-        item.effective(outer)?.effective(inner)
-    })
 }

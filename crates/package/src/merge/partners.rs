@@ -9,8 +9,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{Node, Reader, Value};
 
 use super::compare::{canonical, kept, same};
-use super::list::Slot;
-use super::value::Three;
+use super::three::{Slot, Three};
 use super::{pairs, sequence};
 use crate::conflicts::PathStep;
 use crate::schema::List;

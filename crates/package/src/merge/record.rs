@@ -4,7 +4,8 @@ use model::{Conflict, ConflictPolicy, ConflictState, ConflictValue, Decision, Fi
 use sha2::{Digest, Sha256};
 use yaml::Node;
 
-use super::{MergeOptions, compare};
+use super::compare;
+use super::options::MergeOptions;
 use crate::conflicts::{FieldPath, PathStep, conflict_id, hex};
 use crate::lines::{Excerpt, write};
 

@@ -3,8 +3,8 @@
 use yaml::{Node, Reader};
 
 use super::compare::{kept, same};
-use super::pairs::Elements;
-use super::value::Three;
+use super::identify::Elements;
+use super::three::Three;
 use crate::conflicts::PathStep;
 
 /// Of how many scalars most must be left for an element to be known again by them.

@@ -9,10 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use yaml::{Kind, Node, Stream};
 
 use super::apply;
-use super::layout::Schemas;
-use super::pairs::identity;
+use super::identify::identity;
+use super::known::Known;
 use super::record::Recorder;
-use super::value::{Known, Three, Walk};
+use super::schemas::Schemas;
+use super::three::Three;
+use super::value;
+use super::walk::Walk;
 use crate::conflicts::{FieldPath, PathStep};
 use crate::schema::{Key, List, Schema};
 
@@ -31,7 +34,7 @@ pub(super) fn merge(
     loop {
         let mut walk = Walk::new(record);
         walk.whole = &whole;
-        walk.document(three, schema);
+        value::document(&mut walk, three, schema);
         let ops = walk.ops;
         let merged = apply::apply(stream, document, ops).ok()?;
         let mut rules = Rules { broken: Vec::new() };

@@ -7,8 +7,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{Kind, Node, Reader, Value};
 
 use super::compare::{canonical, kept};
-use super::list::Slot;
-use super::value::Three;
+use super::three::{Slot, Three};
 use crate::conflicts::PathStep;
 
 /// How many elements may differ before a list is not compared element by element any more.

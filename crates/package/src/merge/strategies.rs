@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use model::{Conflict, File, Files, PackagePath};
 use yaml::{Limits, Stream};
 
-use super::diff::is_documents;
-use super::file::{self, Files3, Kind, Own};
-use super::layout::{Schemas, Sides, clashes, inside, subpackages};
+use super::file;
+use super::layout::clashes;
 use super::marks::{same_but_marks, unmarked};
+use super::options::{MergeError, MergeOptions, Merged, Side};
 use super::record::Recorder;
 use super::runtime::without_runs;
-use super::{MergeError, MergeOptions, Merged, Side};
+use super::schemas::Schemas;
+use super::sides::{FileKind, Files3, Own, Sides, inside, is_documents, subpackages};
 use crate::kptfile::{self, Edit, Kptfile};
 
 /// Upstream's package, if nobody changed anything locally (M10: by bytes, or by values where the base was made up for;
@@ -227,7 +228,7 @@ impl<'f, 'o> Replacing<'f, 'o> {
         } else {
             Own::Nothing
         };
-        let kind = Kind::Kptfile(own);
+        let kind = FileKind::Kptfile(own);
         let schemas = Schemas::new(self.sides);
         let merged = file::merge(path, kind, self.sides.of(path), &schemas, &mut record)?;
         self.conflicts.extend(record.finish());

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use model::{Conflict, ConflictValue, Decision, File, Files, PackagePath};
 use sha2::{Digest, Sha256};
 
-use super::MergeOptions;
 use super::diff::{Difference, diff};
-use super::layout::{Sides, inside, subpackages};
 use super::marks::unmarked;
+use super::options::MergeOptions;
 use super::record::Recorder;
 use super::runtime::without_runs;
+use super::sides::{Sides, inside, subpackages};
 use crate::conflicts::identify;
 use crate::kptfile::{self, Kptfile};
 

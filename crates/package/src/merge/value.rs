@@ -1,392 +1,333 @@
-//! The merge of one value: what becomes of a local node (M1–M4).
+//! The merge of one value: what becomes of a local node, of its fields and of its elements (M1–M4).
+//!
+//! Values hold values, so what decides them is one recursion, and all of it is here. What asks nothing of what is in a value
+//! is the walk's (`walk`); how the elements of a list pair and what becomes of their order is `list`'s.
+//! In a map local order stays, and new fields go where upstream has them.
 
 use model::Decision;
-use yaml::{Kind, Node, Path, Step};
+use yaml::{Kind, Node, Step};
 
 use super::apply::{New, Op};
 use super::compare::{same, same_form, same_opt};
-use super::record::Recorder;
-use super::whole::{apart, back, back_in_set, is_empty, stand_alone};
-use super::{lines, list};
-use crate::conflicts::FieldPath;
-use crate::schema::{Entries, List, Schema};
+use super::known::Known;
+use super::lines;
+use super::list::{self, Fates};
+use super::three::{Slot, Three};
+use super::walk::{Place, Verdict, Walk};
+use super::whole::{apart, is_empty, stand_alone};
+use crate::schema::{List, Schema};
 
-/// One value as the three sides hold it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Three<'a> {
-    pub(super) base: Option<Node<'a>>,
-    pub(super) local: Option<Node<'a>>,
-    pub(super) upstream: Option<Node<'a>>,
-}
-
-impl<'a> Three<'a> {
-    pub(super) fn map(self, pick: impl Fn(Node<'a>) -> Option<Node<'a>>) -> Self {
-        Self {
-            base: self.base.and_then(&pick),
-            local: self.local.and_then(&pick),
-            upstream: self.upstream.and_then(&pick),
-        }
+/// Merges the root of a document that all sides hold (the base may not).
+pub(super) fn document<'a>(walk: &mut Walk<'a, '_, '_>, three: Three<'a>, schema: Schema<'_>) {
+    let place = Place::root();
+    let verdict = node(walk, &place, three, Known::of(schema));
+    if let Verdict::Take(new) = verdict {
+        walk.ops.push(Op::Replace {
+            at: place.path,
+            with: new,
+        });
     }
 }
 
-/// Where a value stands: in the local document, and in the words of a record.
-#[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) path: Path,
-    pub(super) field: FieldPath,
-}
-
-impl Place {
-    pub(super) fn root() -> Self {
-        Self {
-            path: Path::root(),
-            field: FieldPath::default(),
-        }
-    }
-
-    pub(super) fn key(&self, key: &str) -> Self {
-        Self {
-            path: self.path.join(Step::Key(key.to_owned())),
-            field: self.field.field(key),
-        }
+/// Decides one value.
+fn node<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    three: Three<'a>,
+    known: Known<'_>,
+) -> Verdict<'a> {
+    let Three {
+        base,
+        local,
+        upstream,
+    } = three;
+    match (local, upstream) {
+        (None, None) => Verdict::Keep,
+        (None, Some(upstream)) => walk.without_local(at, base, upstream, known),
+        (Some(local), None) => without_upstream(walk, at, base, local, known),
+        (Some(local), Some(upstream)) => both(walk, at, base, local, upstream, known),
     }
 }
 
-/// What is known of a value: its fields, or how its elements pair.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Known<'s> {
-    /// What is known of its fields, or of its elements' fields.
-    pub(super) schema: Schema<'s>,
-    /// How it merges if it is a list.
-    pub(super) list: List<'s>,
-    /// What its entries are to each other if it is a map.
-    pub(super) entries: Entries,
-}
-
-impl<'s> Known<'s> {
-    /// A document, or an element of a list: what it is, its identity says, and each of its fields merges for itself.
-    pub(super) fn of(schema: Schema<'s>) -> Self {
-        Self {
-            schema,
-            list: List::Unstated,
-            entries: Entries::Free,
-        }
+/// Deleted upstream, or new locally.
+fn without_upstream<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    base: Option<Node<'a>>,
+    local: Node<'a>,
+    known: Known<'_>,
+) -> Verdict<'a> {
+    let Some(base) = base else {
+        return Verdict::Keep;
+    };
+    if same(base, local) {
+        return Verdict::Remove;
     }
-
-    /// What a comment of the field says, where nothing else is known (kyaml's `$openapi` comments).
-    pub(super) fn or_comment(self, node: Node<'_>) -> Self {
-        if self.list != List::Unstated || !matches!(self.schema, Schema::Unknown) {
-            return self;
-        }
-        let comments = node.comments();
-        let mut lines = comments.line.iter().chain(&comments.head);
-        let said = lines.find_map(|comment| Schema::of_comment(comment.text));
-        said.map_or(self, |(list, schema)| Self {
-            schema,
-            list,
-            ..self
-        })
-    }
-
-    pub(super) fn field(self, name: &str) -> Self {
-        let (list, schema) = match self.schema.list(name) {
-            (List::Unstated, Schema::Unknown) => (List::Unstated, self.schema.field(name)),
-            stated => stated,
+    if base.kind() == Kind::Mapping && local.kind() == Kind::Mapping {
+        // Local additions stay, what upstream knew goes; nothing is left of a map without additions.
+        let added = local.entries().any(|entry| {
+            let key = entry.key.key_text();
+            key.is_some_and(|key| base.get(key).is_none())
+        });
+        let three = Three {
+            base: Some(base),
+            local: Some(local),
+            upstream: None,
         };
-        Self {
-            schema,
-            list,
-            entries: self.schema.entries(name),
+        let alone = stand_alone(base, known.entries);
+        if added && !alone {
+            // What was added to a whole of several parts means nothing without them: a probe, a source of a volume.
+            return match walk.record.field(&at.field, Some(base), Some(local), None) {
+                Decision::Local => Verdict::Keep,
+                Decision::Upstream => Verdict::Remove,
+            };
         }
-    }
-}
-
-/// What becomes of a local value; its own inside may have been changed by operations already.
-#[derive(Debug)]
-pub(super) enum Verdict<'a> {
-    /// It stays as it is, there or not there.
-    Keep,
-    /// It goes.
-    Remove,
-    /// It becomes this.
-    Take(New<'a>),
-}
-
-/// Merges one document into operations on the local one.
-pub(super) struct Walk<'a, 'r, 'o> {
-    pub(super) record: &'r mut Recorder<'o>,
-    pub(super) ops: Vec<Op<'a>>,
-    /// Fields that are not merged: paths that stay as they are locally.
-    pub(super) own: &'static [&'static [&'static str]],
-    /// Lists and maps that merge as one value, because what is in them came together to what no rule allows (M13b).
-    pub(super) whole: &'r [FieldPath],
-}
-
-impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
-    pub(super) fn new(record: &'r mut Recorder<'o>) -> Self {
-        Self {
-            record,
-            ops: Vec::new(),
-            own: &[],
-            whole: &[],
-        }
-    }
-
-    /// Merges the root of a document that all sides hold (the base may not).
-    pub(super) fn document(&mut self, three: Three<'a>, schema: Schema<'_>) {
-        let place = Place::root();
-        let verdict = self.node(&place, three, Known::of(schema));
-        if let Verdict::Take(new) = verdict {
-            self.ops.push(Op::Replace {
-                at: place.path,
-                with: new,
-            });
-        }
-    }
-
-    /// Merges a document as one value; says whether upstream's is taken.
-    pub(super) fn as_one(&mut self, three: Three<'a>) -> bool {
-        let Three {
-            base,
-            local,
-            upstream,
-        } = three;
-        if same_opt(local, upstream) || same_opt(base, upstream) {
-            return false;
-        }
-        let field = FieldPath::default();
-        same_opt(base, local)
-            || self.record.field(&field, base, local, upstream) == Decision::Upstream
-    }
-
-    /// Decides one value.
-    pub(super) fn node(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> Verdict<'a> {
-        let Three {
-            base,
-            local,
-            upstream,
-        } = three;
-        match (local, upstream) {
-            (None, None) => Verdict::Keep,
-            (None, Some(upstream)) => self.without_local(at, base, upstream, known),
-            (Some(local), None) => self.without_upstream(at, base, local, known),
-            (Some(local), Some(upstream)) => self.both(at, base, local, upstream, known),
-        }
-    }
-
-    /// Deleted locally, or new upstream.
-    fn without_local(
-        &mut self,
-        at: &Place,
-        base: Option<Node<'a>>,
-        upstream: Node<'a>,
-        known: Known<'_>,
-    ) -> Verdict<'a> {
-        let Some(base) = base else {
-            return Verdict::Take(New::Node(upstream));
-        };
-        if same(base, upstream) {
-            return Verdict::Keep; // M4: it stays deleted.
-        }
-        match self
-            .record
-            .field(&at.field, Some(base), None, Some(upstream))
-        {
-            Decision::Local => Verdict::Keep,
-            Decision::Upstream if known.list == List::Set => {
-                Verdict::Take(back_in_set(base, upstream))
-            }
-            Decision::Upstream => Verdict::Take(back(base, upstream, known.entries)),
-        }
-    }
-
-    /// Deleted upstream, or new locally.
-    fn without_upstream(
-        &mut self,
-        at: &Place,
-        base: Option<Node<'a>>,
-        local: Node<'a>,
-        known: Known<'_>,
-    ) -> Verdict<'a> {
-        let Some(base) = base else {
+        // Whether anything of the map is left is known only behind its fields: where it goes whole, edits inside find no path.
+        let before = walk.ops.len();
+        let kept = fields(walk, at, three, known);
+        if (added || kept) && alone {
             return Verdict::Keep;
-        };
-        if same(base, local) {
-            return Verdict::Remove;
         }
-        if base.kind() == Kind::Mapping && local.kind() == Kind::Mapping {
-            // Local additions stay, what upstream knew goes; nothing is left of a map without additions.
-            let added = local.entries().any(|entry| {
-                let key = entry.key.key_text();
-                key.is_some_and(|key| base.get(key).is_none())
-            });
-            let three = Three {
+        // Of a whole no part stays without the others (M4).
+        walk.ops.truncate(before);
+        return if kept { Verdict::Keep } else { Verdict::Remove };
+    }
+    match walk.record.field(&at.field, Some(base), Some(local), None) {
+        Decision::Local => Verdict::Keep,
+        Decision::Upstream => Verdict::Remove,
+    }
+}
+
+fn both<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    base: Option<Node<'a>>,
+    local: Node<'a>,
+    upstream: Node<'a>,
+    known: Known<'_>,
+) -> Verdict<'a> {
+    // Equal texts are equal values, and cost no parsing; an alias alone may say something else under the same text.
+    let unchanged = |base| same_form(base, upstream) && !follows(base, local, upstream);
+    if base.is_some_and(unchanged) || same_form(local, upstream) {
+        return Verdict::Keep;
+    }
+    if base.is_some_and(|base| walk.untouched(at, base, local, upstream)) {
+        return Verdict::Take(New::Node(upstream));
+    }
+    // Nulls are decided before kinds are compared: a null is a scalar, and would replace a map that people filled.
+    let was_null = base.is_some_and(|base| base.is_null());
+    if upstream.is_null() && base.is_none_or(is_empty) && !same_opt(base, Some(local)) {
+        return Verdict::Keep; // A null where there was nothing says nothing (M2).
+    }
+    if upstream.is_null() && base.is_some() && !was_null && !local.is_null() {
+        return walk.null_upstream(at, base, local, upstream);
+    }
+    if local.is_null() && base.is_some() && !was_null {
+        return walk.null_local(at, base, local, upstream);
+    }
+    let three = Three {
+        base,
+        local: Some(local),
+        upstream: Some(upstream),
+    };
+    // What a null stood for was nothing. Another kind of value that both sides replaced is no base of what they made of it (M3).
+    let old = base.filter(|base| !base.is_null());
+    let old = old.map(|base| base.target().unwrap_or(base));
+    let like = old.is_none_or(|old| old.kind() == local.kind());
+    match (local.kind(), upstream.kind()) {
+        _ if !like || walk.whole.contains(&at.field) => {}
+        (Kind::Mapping, Kind::Mapping) if old.is_some() || !apart(local, upstream, known) => {
+            fields(walk, at, Three { base: old, ..three }, known);
+            return Verdict::Keep;
+        }
+        (Kind::Sequence, Kind::Sequence) => {
+            if let Some(verdict) = list(walk, at, three, known) {
+                return verdict;
+            }
+        }
+        _ => {}
+    }
+    // From here on it is one value: a scalar, a list whose elements do not pair, or two kinds of value.
+    if same(local, upstream) || same_opt(base, Some(upstream)) {
+        return Verdict::Keep;
+    }
+    if same_opt(base, Some(local)) {
+        return Verdict::Take(New::Node(upstream));
+    }
+    if let Some(verdict) = lines::string(walk, at, three) {
+        return verdict;
+    }
+    match walk
+        .record
+        .field(&at.field, base, Some(local), Some(upstream))
+    {
+        Decision::Local => Verdict::Keep,
+        Decision::Upstream => Verdict::Take(New::Node(upstream)),
+    }
+}
+
+/// Merges the fields of a local map; says whether any field of the base, or a new one of upstream,
+/// is in it afterwards.
+fn fields<'a>(walk: &mut Walk<'a, '_, '_>, at: &Place, three: Three<'a>, known: Known<'_>) -> bool {
+    let Some(local) = three.local else {
+        return false;
+    };
+    let mut kept = false;
+    let mut gone = Vec::new();
+    for entry in local.entries() {
+        let Some(key) = entry.key.key_text() else {
+            continue;
+        };
+        let place = at.key(key);
+        if walk.is_own(&place.path) {
+            kept = true;
+            continue;
+        }
+        let field = three.map(|node| node.get(key));
+        let known = known.field(key).or_comment(entry.value);
+        match node(walk, &place, field, known) {
+            Verdict::Keep => kept |= field.base.is_some(),
+            Verdict::Remove => {
+                // What goes is nobody's neighbour: a new field is put beside what stands there in the end.
+                gone.push(key);
+                walk.ops.push(Op::Remove { at: place.path });
+                continue;
+            }
+            Verdict::Take(with) => {
+                kept = true;
+                let at = place.path.clone();
+                walk.ops.push(Op::Replace { at, with });
+            }
+        }
+    }
+    match three.upstream {
+        Some(upstream) => new_fields(walk, at, three, upstream, &gone, known) || kept,
+        None => kept,
+    }
+}
+
+/// Inserts the fields that are not there locally; says whether there are any.
+fn new_fields<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    three: Three<'a>,
+    upstream: Node<'a>,
+    gone: &[&str],
+    known: Known<'_>,
+) -> bool {
+    let stays = |key: &str| {
+        let there = three.local.is_some_and(|local| local.get(key).is_some());
+        there && !gone.contains(&key)
+    };
+    let mut any = false;
+    let mut after: Option<String> = None;
+    for (index, entry) in upstream.entries().enumerate() {
+        let Some(key) = entry.key.key_text() else {
+            continue;
+        };
+        let field = three.map(|node| node.get(key));
+        let place = at.key(key);
+        if field.local.is_some() || walk.is_own(&place.path) {
+            if stays(key) {
+                after = Some(key.to_owned());
+            }
+            continue;
+        }
+        let Verdict::Take(new) = node(walk, &place, field, known.field(key)) else {
+            continue;
+        };
+        let mut next = upstream.entries().skip(index + 1);
+        let before = next.find_map(|entry| entry.key.key_text().filter(|key| stays(key)));
+        walk.ops.push(Op::Insert {
+            map: at.path.clone(),
+            key: entry.key,
+            after: after.clone(),
+            before: before.map(str::to_owned),
+            with: new,
+        });
+        any = true;
+        // The next new field follows this one, or several in a row would come out reversed.
+        after = Some(key.to_owned());
+    }
+    any
+}
+
+/// Merges a list by its schema, else by what its elements hold; `None` where it is one value.
+fn list<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    three: Three<'a>,
+    known: Known<'_>,
+) -> Option<Verdict<'a>> {
+    let is_set = matches!(known.list, List::Set | List::Values);
+    let (slots, by_place) = list::slots(three, known.list)?;
+    let before = (walk.ops.len(), walk.record.len());
+    let fates = elements(walk, at, three, &slots, known.schema);
+    let verdict = list::combine(walk, at, three, &slots, fates, (is_set, before.0));
+    // A place in a sequence names nothing that a person could be asked about.
+    if by_place && walk.record.asks(before.1) {
+        walk.ops.truncate(before.0);
+        walk.record.truncate(before.1);
+        return None;
+    }
+    Some(verdict)
+}
+
+/// Decides each element; what stays may be changed inside.
+fn elements<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    three: Three<'a>,
+    slots: &[Slot],
+    schema: Schema<'_>,
+) -> Fates<'a> {
+    let nodes = |node: Option<Node<'a>>| -> Vec<Node<'a>> {
+        node.into_iter().flat_map(|node| node.items()).collect()
+    };
+    let (base, local, upstream) = (nodes(three.base), nodes(three.local), nodes(three.upstream));
+    let mut fates = Fates {
+        gone: vec![false; local.len()],
+        inserted: Vec::new(),
+    };
+    for slot in slots {
+        let pick = |nodes: &[Node<'a>], index: Option<usize>| nodes.get(index?).copied();
+        let element = Three {
+            base: pick(&base, slot.base),
+            local: pick(&local, slot.local),
+            upstream: pick(&upstream, slot.upstream),
+        };
+        let place = Place {
+            // A new element has no local place: it is inserted whole, so nothing is ever edited at this path.
+            path: at.path.join(Step::Index(slot.local.unwrap_or(0))),
+            field: at.field.join(slot.step.clone()),
+        };
+        let verdict = match element {
+            Three {
                 base: Some(base),
                 local: Some(local),
                 upstream: None,
-            };
-            let alone = stand_alone(base, known.entries);
-            if added && !alone {
-                // What was added to a whole of several parts means nothing without them: a probe, a source of a volume.
-                return match self.record.field(&at.field, Some(base), Some(local), None) {
-                    Decision::Local => Verdict::Keep,
-                    Decision::Upstream => Verdict::Remove,
-                };
-            }
-            // Whether anything of the map is left is known only behind its fields: where it goes whole, edits inside find no path.
-            let before = self.ops.len();
-            let kept = self.fields(at, three, known);
-            if (added || kept) && alone {
-                return Verdict::Keep;
-            }
-            // Of a whole no part stays without the others (M4).
-            self.ops.truncate(before);
-            return if kept { Verdict::Keep } else { Verdict::Remove };
-        }
-        match self.record.field(&at.field, Some(base), Some(local), None) {
-            Decision::Local => Verdict::Keep,
-            Decision::Upstream => Verdict::Remove,
-        }
-    }
-
-    fn both(
-        &mut self,
-        at: &Place,
-        base: Option<Node<'a>>,
-        local: Node<'a>,
-        upstream: Node<'a>,
-        known: Known<'_>,
-    ) -> Verdict<'a> {
-        // Equal texts are equal values, and cost no parsing; an alias alone may say something else under the same text.
-        let unchanged = |base| same_form(base, upstream) && !follows(base, local, upstream);
-        if base.is_some_and(unchanged) || same_form(local, upstream) {
-            return Verdict::Keep;
-        }
-        if base.is_some_and(|base| self.untouched(at, base, local, upstream)) {
-            return Verdict::Take(New::Node(upstream));
-        }
-        // Nulls are decided before kinds are compared: a null is a scalar, and would replace a map that people filled.
-        let was_null = base.is_some_and(|base| base.is_null());
-        if upstream.is_null() && base.is_none_or(is_empty) && !same_opt(base, Some(local)) {
-            return Verdict::Keep; // A null where there was nothing says nothing (M2).
-        }
-        if upstream.is_null() && base.is_some() && !was_null && !local.is_null() {
-            return self.null_upstream(at, base, local, upstream);
-        }
-        if local.is_null() && base.is_some() && !was_null {
-            return self.null_local(at, base, local, upstream);
-        }
-        let three = Three {
-            base,
-            local: Some(local),
-            upstream: Some(upstream),
+            } => walk.deleted(&place, base, local),
+            element => node(walk, &place, element, Known::of(schema)),
         };
-        // What a null stood for was nothing. Another kind of value that both sides replaced is no base of what they made of it (M3).
-        let old = base.filter(|base| !base.is_null());
-        let old = old.map(|base| base.target().unwrap_or(base));
-        let like = old.is_none_or(|old| old.kind() == local.kind());
-        match (local.kind(), upstream.kind()) {
-            _ if !like || self.whole.contains(&at.field) => {}
-            (Kind::Mapping, Kind::Mapping) if old.is_some() || !apart(local, upstream, known) => {
-                self.fields(at, Three { base: old, ..three }, known);
-                return Verdict::Keep;
-            }
-            (Kind::Sequence, Kind::Sequence) => {
-                if let Some(verdict) = list::merge(self, at, three, known.list, known.schema) {
-                    return verdict;
+        match (verdict, slot.local) {
+            (Verdict::Remove, Some(index)) => {
+                if let Some(gone) = fates.gone.get_mut(index) {
+                    *gone = true;
                 }
             }
-            _ => {}
-        }
-        // From here on it is one value: a scalar, a list whose elements do not pair, or two kinds of value.
-        if same(local, upstream) || same_opt(base, Some(upstream)) {
-            return Verdict::Keep;
-        }
-        if same_opt(base, Some(local)) {
-            return Verdict::Take(New::Node(upstream));
-        }
-        if let Some(verdict) = lines::string(self, at, three) {
-            return verdict;
-        }
-        match self
-            .record
-            .field(&at.field, base, Some(local), Some(upstream))
-        {
-            Decision::Local => Verdict::Keep,
-            Decision::Upstream => Verdict::Take(New::Node(upstream)),
+            (Verdict::Take(with), Some(_)) => {
+                let at = place.path.clone();
+                walk.ops.push(Op::Replace { at, with });
+            }
+            // Whole: a part of an element is a skeleton (M4).
+            (Verdict::Take(_), None) => {
+                let inserted = slot.upstream.zip(element.upstream.map(New::Node));
+                fates.inserted.extend(inserted);
+            }
+            (Verdict::Keep, _) | (Verdict::Remove, None) => {}
         }
     }
-
-    /// Whether nobody touched a value locally, not even its form: then upstream's text is taken as it
-    /// is, so that what no person changed is byte for byte the machine's (V17).
-    ///
-    /// Anchors and aliases tie a value to others, and a null means more than its text.
-    fn untouched(&self, at: &Place, base: Node<'_>, local: Node<'_>, upstream: Node<'_>) -> bool {
-        let free = |node: Node<'_>| !node.source().contains(['&', '*']);
-        let own = |own: &&[&str]| {
-            let steps = at.path.steps();
-            steps
-                .iter()
-                .zip(own.iter())
-                .all(|(step, name)| *step == Step::from(*name))
-        };
-        same_form(base, local)
-            && !upstream.is_null()
-            && free(local)
-            && free(upstream)
-            && !self.own.iter().any(own)
-    }
-
-    /// A `null` that upstream wrote over a value deletes the field (M2), local additions too.
-    fn null_upstream(
-        &mut self,
-        at: &Place,
-        base: Option<Node<'a>>,
-        local: Node<'a>,
-        upstream: Node<'a>,
-    ) -> Verdict<'a> {
-        if same_opt(base, Some(local)) {
-            return Verdict::Remove;
-        }
-        match self
-            .record
-            .field(&at.field, base, Some(local), Some(upstream))
-        {
-            Decision::Local => Verdict::Keep,
-            Decision::Upstream => Verdict::Remove,
-        }
-    }
-
-    /// A `null` that somebody wrote over a value is a deletion (M4): what upstream changed there is a conflict.
-    fn null_local(
-        &mut self,
-        at: &Place,
-        base: Option<Node<'a>>,
-        local: Node<'a>,
-        upstream: Node<'a>,
-    ) -> Verdict<'a> {
-        if same_opt(base, Some(upstream)) {
-            return Verdict::Keep;
-        }
-        match self
-            .record
-            .field(&at.field, base, Some(local), Some(upstream))
-        {
-            Decision::Local => Verdict::Keep,
-            Decision::Upstream => Verdict::Take(New::Node(upstream)),
-        }
-    }
-
-    pub(super) fn is_own(&self, path: &Path) -> bool {
-        self.own.iter().any(|own| {
-            let steps = path.steps();
-            steps.len() == own.len()
-                && steps
-                    .iter()
-                    .zip(own.iter())
-                    .all(|(step, name)| *step == Step::from(*name))
-        })
-    }
+    fates
 }
 
 /// Whether an alias that upstream left as it is stands for another value there, and was replaced here: both changed what

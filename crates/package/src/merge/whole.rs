@@ -4,8 +4,8 @@ use yaml::{Kind, Node, Value};
 
 use super::apply::New;
 use super::compare::value;
-use super::pairs::identity;
-use super::value::Known;
+use super::identify::identity;
+use super::known::Known;
 use crate::schema::{Entries, List, Schema};
 
 /// What comes back of what was deleted here and changed upstream: of a map whose entries stand for themselves what upstream

@@ -10,7 +10,7 @@ use super::MutateError;
 use crate::documents::{Documents, Parsed, Written};
 
 /// A file under change.
-struct Open {
+struct OpenFile {
     parsed: Documents,
     documents: Vec<Arc<Value>>,
 }
@@ -21,7 +21,7 @@ pub(super) struct OpenFiles<'f> {
     /// What of them was parsed already.
     parsed: &'f Parsed,
     made: BTreeMap<PackagePath, File>,
-    open: BTreeMap<PackagePath, Open>,
+    open: BTreeMap<PackagePath, OpenFile>,
 }
 
 impl<'f> OpenFiles<'f> {
@@ -66,7 +66,8 @@ impl<'f> OpenFiles<'f> {
                 .iter()
                 .map(|document| document.value.clone())
                 .collect();
-            self.open.insert(path.clone(), Open { parsed, documents });
+            self.open
+                .insert(path.clone(), OpenFile { parsed, documents });
         }
         let open = self.open.get_mut(path).ok_or(MutateError::KptfileMissing)?;
         Ok(&mut open.documents)

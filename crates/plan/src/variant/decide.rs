@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::{Condition, Downstream, Status, Uid, UpstreamVersion, Variant};
 
 use super::holdings::Holdings;
+use super::inputs::Inputs;
 use super::status::not_ready;
 use super::stop::{Stop, again};
 use super::{
@@ -88,7 +89,7 @@ fn work(o: &Observed, variant: &Variant) -> Result<Plan, Box<Stop>> {
     let mut extra = contested;
     extra.extend(adoption.conditions);
     extra.extend(writer(o, variant)?);
-    let inputs = drafts::Inputs::of(o, variant, &uid, &upstream, repository, &holdings);
+    let inputs = Inputs::of(o, variant, &uid, &upstream, repository, &holdings);
     let mut plan = drafts::plan(o, &inputs, &holdings, extra)?;
     let made = plan.steps.iter().any(|s| matches!(s, Step::CreateDraft(_)));
     if holdings.established() && !made {

@@ -6,67 +6,20 @@ mod proposed;
 use std::sync::Arc;
 
 use model::{
-    Condition, Conflict, Digest, Lifecycle, Machine, ObjectKey, ObjectName, Recipe, Revision,
-    Status, Task, Uid, Variant, WorkspaceName,
+    Condition, Conflict, Digest, Lifecycle, Machine, ObjectKey, ObjectName, Revision, Status, Task,
+    WorkspaceName,
 };
 
 use super::holdings::{Holdings, workspace_number};
+use super::inputs::Inputs;
 use super::published::{base_ref, deletion_proposed, no_lock, withdrawn};
-use super::recipe::recipe;
 use super::status::not_ready;
 use super::stop::{Stop, again};
 use super::{
-    BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RepositorySummary, Resolution,
-    RevisionRef, Step, Subject, UpdateDraft, origin, retry, status, words,
+    BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RevisionRef, Step, UpdateDraft,
+    origin, retry, status, words,
 };
 use crate::{Next, Report, digest};
-
-/// What a draft would be made of now.
-pub(super) struct Inputs<'a> {
-    pub(super) variant: &'a Variant,
-    uid: &'a Uid,
-    upstream: &'a Arc<Revision>,
-    recipe: Recipe,
-    digest: Digest,
-    full: Digest,
-}
-
-impl<'a> Inputs<'a> {
-    pub(super) fn of(
-        o: &Observed,
-        variant: &'a Variant,
-        uid: &'a Uid,
-        upstream: &'a Arc<Revision>,
-        repository: &RepositorySummary,
-        holdings: &Holdings,
-    ) -> Self {
-        let recipe = recipe(o, variant, repository);
-        let digest = digest::inputs(upstream, &recipe);
-        let tree = holdings.base.as_ref().map(|b| b.tree);
-        let full = digest::draft(&digest, &recipe, tree);
-        Self {
-            variant,
-            uid,
-            upstream,
-            recipe,
-            digest,
-            full,
-        }
-    }
-}
-
-/// Today's input digests: of what the machine alone makes, and of a draft with today's base
-/// (V21). `None` while the inputs are not all there.
-pub fn digests(o: &Observed) -> Option<(Digest, Digest)> {
-    let (Subject::Valid(variant), Resolution::Found(upstream)) = (&o.variant, &o.upstream) else {
-        return None;
-    };
-    let uid = variant.meta.uid.as_ref()?;
-    let repository = o.repositories.get(&variant.spec.downstream.repo)?;
-    let holdings = Holdings::of(o, variant, uid);
-    let inputs = Inputs::of(o, variant, uid, upstream, repository, &holdings);
-    Some((inputs.digest, inputs.full))
-}
 
 /// Plans the drafts, given that everything else is in order.
 pub(super) fn plan(

@@ -223,7 +223,7 @@ fn shown(o: &Observed) {
     let plan::set::Subject::Valid { set, .. } = &o.set else {
         panic!("a set");
     };
-    let places = o.variants.iter().map(|v| plan::set::Place {
+    let places = o.variants.iter().map(|v| plan::set::MemberPlace {
         name: v.key.name.as_str(),
         uid: v.meta.uid.as_ref().map(|uid| uid.as_str()),
         is_written: false,

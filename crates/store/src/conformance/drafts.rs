@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{
-    CommitSpec, Content, Dir, Expect, File, Outcome, RefEdit, Refusal, RemoteSpec, Submission,
+    CaseResult, CommitSpec, Content, Dir, Expect, File, RefEdit, Refusal, RemoteSpec, Submission,
     Suite, at, branch, check, commit_on, draft, files, head, package, refused, same, signature,
     submission, taken, tree_of,
 };
 
-pub(super) async fn a_draft_is_durable_and_visible(suite: &Suite) -> Outcome {
+pub(super) async fn a_draft_is_durable_and_visible(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/apps/nginx/packagevariant-1");
     let base = head(&*repo)?;
@@ -33,7 +33,7 @@ pub(super) async fn a_draft_is_durable_and_visible(suite: &Suite) -> Outcome {
     )
 }
 
-pub(super) async fn equal_input_makes_equal_ids(suite: &Suite) -> Outcome {
+pub(super) async fn equal_input_makes_equal_ids(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let base = head(&*repo)?;
     let one = commit_on(&*repo, base, "p", &package("p")?, "m")?;
@@ -46,7 +46,7 @@ pub(super) async fn equal_input_makes_equal_ids(suite: &Suite) -> Outcome {
     )
 }
 
-pub(super) async fn kept_files_are_not_written_again(suite: &Suite) -> Outcome {
+pub(super) async fn kept_files_are_not_written_again(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/kept/ws");
     let first = draft(&*repo, "kept", &name).await?;
@@ -67,7 +67,7 @@ pub(super) async fn kept_files_are_not_written_again(suite: &Suite) -> Outcome {
     same(&snapshot.files, &all, "files")
 }
 
-pub(super) async fn a_chain_is_written_whole(suite: &Suite) -> Outcome {
+pub(super) async fn a_chain_is_written_whole(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let base = head(&*repo)?;
     let machine = commit_on(&*repo, base, "chain", &package("v")?, "V")?;
@@ -102,7 +102,7 @@ pub(super) async fn a_chain_is_written_whole(suite: &Suite) -> Outcome {
     )
 }
 
-pub(super) async fn a_kept_file_of_another_repository_comes_along(suite: &Suite) -> Outcome {
+pub(super) async fn a_kept_file_of_another_repository_comes_along(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     // Kept elsewhere: this repository has never seen the bytes.
     let bytes: Arc<[u8]> = Arc::from(&b"from upstream\n"[..]);
@@ -142,7 +142,7 @@ pub(super) async fn a_kept_file_of_another_repository_comes_along(suite: &Suite)
     )
 }
 
-pub(super) async fn two_on_one_name_conflict(suite: &Suite) -> Outcome {
+pub(super) async fn two_on_one_name_conflict(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/twice/ws");
     let base = head(&*repo)?;
@@ -173,7 +173,7 @@ pub(super) async fn futures_join<A, B>(
     tokio::join!(biased; a, b)
 }
 
-pub(super) async fn a_batch_is_its_submissions_one_by_one(suite: &Suite) -> Outcome {
+pub(super) async fn a_batch_is_its_submissions_one_by_one(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/steps/ws");
     let base = head(&*repo)?;
@@ -193,7 +193,7 @@ pub(super) async fn a_batch_is_its_submissions_one_by_one(suite: &Suite) -> Outc
     )
 }
 
-pub(super) async fn nothing_of_a_refused_submission_stands(suite: &Suite) -> Outcome {
+pub(super) async fn nothing_of_a_refused_submission_stands(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let taken_name = branch("drafts/taken/ws");
     let other = branch("drafts/other/ws");
@@ -210,7 +210,7 @@ pub(super) async fn nothing_of_a_refused_submission_stands(suite: &Suite) -> Out
     same(&repo.unfinished()?.len(), &0, "open intents")
 }
 
-pub(super) async fn propose_and_reject_move_two_refs(suite: &Suite) -> Outcome {
+pub(super) async fn propose_and_reject_move_two_refs(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let drafts = branch("drafts/moving/ws");
     let proposed = branch("proposed/moving/ws");
@@ -247,7 +247,7 @@ pub(super) async fn propose_and_reject_move_two_refs(suite: &Suite) -> Outcome {
     same(&at(&*repo, &drafts)?, &None, "deleted")
 }
 
-pub(super) async fn a_ref_cannot_shadow_another(suite: &Suite) -> Outcome {
+pub(super) async fn a_ref_cannot_shadow_another(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let id = draft(&*repo, "shade", &branch("drafts/shade"))
         .await?
@@ -297,7 +297,7 @@ pub(super) async fn a_ref_cannot_shadow_another(suite: &Suite) -> Outcome {
     )
 }
 
-pub(super) async fn many_drafts_are_few_packs(suite: &Suite) -> Outcome {
+pub(super) async fn many_drafts_are_few_packs(suite: &Suite) -> CaseResult {
     const N: usize = 60;
     let repo = suite.repo().await?;
     let base = head(&*repo)?;
@@ -380,7 +380,7 @@ pub(super) async fn join_all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
     all.into_iter().filter_map(|(_, done)| done).collect()
 }
 
-pub(super) async fn a_target_must_exist(suite: &Suite) -> Outcome {
+pub(super) async fn a_target_must_exist(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let nobody = model::CommitId::parse(&"cd".repeat(20)).ok_or("no id")?;
     let create = RefEdit::create(branch("drafts/none/ws"), nobody);

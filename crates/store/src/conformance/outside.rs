@@ -1,11 +1,11 @@
 //! Other writers beside us.
 
 use super::{
-    Outcome, RefEdit, Submission, Suite, approval, at, branch, check, commit_on, draft, head,
+    CaseResult, RefEdit, Submission, Suite, approval, at, branch, check, commit_on, draft, head,
     main_ref, package, refused, same, submission, tag, taken,
 };
 
-pub(super) async fn a_push_from_outside_is_seen(suite: &Suite) -> Outcome {
+pub(super) async fn a_push_from_outside_is_seen(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let outside = suite.world.outside().await?;
     let name = branch("drafts/pushed/ws");
@@ -26,7 +26,7 @@ pub(super) async fn a_push_from_outside_is_seen(suite: &Suite) -> Outcome {
     check(!repo.fetch().await?.contains_key(&name), "it is gone")
 }
 
-pub(super) async fn what_was_tidied_away_is_written_again(suite: &Suite) -> Outcome {
+pub(super) async fn what_was_tidied_away_is_written_again(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/tidied/ws");
     for _ in 0..2 {
@@ -46,7 +46,7 @@ pub(super) async fn what_was_tidied_away_is_written_again(suite: &Suite) -> Outc
     Ok(())
 }
 
-pub(super) async fn a_forced_branch_is_a_conflict(suite: &Suite) -> Outcome {
+pub(super) async fn a_forced_branch_is_a_conflict(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let first = head(&*repo)?;
     let name = branch("drafts/forced/ws");
@@ -90,7 +90,7 @@ pub(super) async fn a_forced_branch_is_a_conflict(suite: &Suite) -> Outcome {
     )
 }
 
-pub(super) async fn a_deleted_draft_is_a_conflict(suite: &Suite) -> Outcome {
+pub(super) async fn a_deleted_draft_is_a_conflict(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/lost/ws");
     let first = draft(&*repo, "lost", &name).await?;

@@ -2,11 +2,11 @@
 
 use super::drafts::{futures_join, join_all};
 use super::{
-    BranchEdit, Dir, Expect, Outcome, Refusal, Submission, Suite, approval, at, branch, check,
+    BranchEdit, CaseResult, Dir, Expect, Refusal, Submission, Suite, approval, at, branch, check,
     draft, head, main_ref, package, refused, same, signature, tag, taken, tree_of,
 };
 
-pub(super) async fn approval_merges_tags_and_deletes(suite: &Suite) -> Outcome {
+pub(super) async fn approval_merges_tags_and_deletes(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let before = head(&*repo)?;
     let name = branch("proposed/apps/web/ws");
@@ -43,7 +43,7 @@ pub(super) async fn approval_merges_tags_and_deletes(suite: &Suite) -> Outcome {
     )
 }
 
-pub(super) async fn a_batch_of_approvals_is_a_chain(suite: &Suite) -> Outcome {
+pub(super) async fn a_batch_of_approvals_is_a_chain(suite: &Suite) -> CaseResult {
     const N: usize = 40;
     let repo = suite.repo().await?;
     let mut all = Vec::new();
@@ -86,7 +86,7 @@ pub(super) async fn a_batch_of_approvals_is_a_chain(suite: &Suite) -> Outcome {
     )
 }
 
-pub(super) async fn a_changed_directory_is_refused(suite: &Suite) -> Outcome {
+pub(super) async fn a_changed_directory_is_refused(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let (one, two) = (branch("drafts/same/a"), branch("drafts/same/b"));
     let first = draft(&*repo, "same", &one).await?;
@@ -114,7 +114,7 @@ pub(super) async fn a_changed_directory_is_refused(suite: &Suite) -> Outcome {
     check(at(&*repo, &two)?.is_some(), "the second draft stands")
 }
 
-pub(super) async fn another_package_moving_main_is_no_conflict(suite: &Suite) -> Outcome {
+pub(super) async fn another_package_moving_main_is_no_conflict(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/mine/ws");
     let written = draft(&*repo, "mine", &name).await?;
@@ -136,7 +136,7 @@ pub(super) async fn another_package_moving_main_is_no_conflict(suite: &Suite) ->
     same(&tree_of(&*outside, now, "theirs")?, &other.tree(), "theirs")
 }
 
-pub(super) async fn a_taken_tag_refuses_all_of_it(suite: &Suite) -> Outcome {
+pub(super) async fn a_taken_tag_refuses_all_of_it(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/tagged/ws");
     let written = draft(&*repo, "tagged", &name).await?;
@@ -157,7 +157,7 @@ pub(super) async fn a_taken_tag_refuses_all_of_it(suite: &Suite) -> Outcome {
     same(&at(&*repo, &name)?, &Some(written.commit()), "draft")
 }
 
-pub(super) async fn a_package_is_removed(suite: &Suite) -> Outcome {
+pub(super) async fn a_package_is_removed(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/gone/deep/ws");
     let written = draft(&*repo, "gone/deep", &name).await?;

@@ -1,11 +1,11 @@
 //! Reading by id.
 
 use super::{
-    CommitSpec, Content, Dir, Outcome, RefEdit, Suite, branch, check, commit_on, draft, files,
+    CaseResult, CommitSpec, Content, Dir, RefEdit, Suite, branch, check, commit_on, draft, files,
     head, package, same, signature, submission, taken, tree_of,
 };
 
-pub(super) async fn a_snapshot_holds_every_byte(suite: &Suite) -> Outcome {
+pub(super) async fn a_snapshot_holds_every_byte(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let mut all = package("one")?;
     let binary = model::PackagePath::parse("dir/data.bin")?;
@@ -36,7 +36,7 @@ pub(super) async fn a_snapshot_holds_every_byte(suite: &Suite) -> Outcome {
     same(&shot.bytes, &(size as u64), "bytes")
 }
 
-pub(super) async fn one_ref_says_what_all_say(suite: &Suite) -> Outcome {
+pub(super) async fn one_ref_says_what_all_say(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let written = commit_on(&*repo, head(&*repo)?, "one", &package("one")?, "m")?;
     let (here, gone) = (branch("drafts/one/ws"), branch("drafts/one/other"));
@@ -96,7 +96,7 @@ pub(super) async fn one_ref_says_what_all_say(suite: &Suite) -> Outcome {
     same(&*repo.refs()?, &left, "all after it came back")
 }
 
-pub(super) async fn packages_stop_at_a_kptfile(suite: &Suite) -> Outcome {
+pub(super) async fn packages_stop_at_a_kptfile(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let all = files(&[
         ("b/Kptfile", ""),
@@ -124,7 +124,7 @@ pub(super) async fn packages_stop_at_a_kptfile(suite: &Suite) -> Outcome {
     same(&found("nowhere")?, &Vec::new(), "an absent directory")
 }
 
-pub(super) async fn history_names_the_last_change(suite: &Suite) -> Outcome {
+pub(super) async fn history_names_the_last_change(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let first = head(&*repo)?;
     let one = commit_on(&*repo, first, "x/one", &package("one")?, "1")?;
@@ -173,7 +173,7 @@ pub(super) async fn history_names_the_last_change(suite: &Suite) -> Outcome {
     )
 }
 
-pub(super) async fn missing_objects_are_not_found(suite: &Suite) -> Outcome {
+pub(super) async fn missing_objects_are_not_found(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let commit = model::CommitId::parse(&"ab".repeat(20)).ok_or("no id")?;
     let error = repo
@@ -197,7 +197,7 @@ pub(super) async fn missing_objects_are_not_found(suite: &Suite) -> Outcome {
 }
 
 /// A second package is untouched, and what we do not read survives a write of its package.
-pub(super) async fn carried_entries_survive_a_write(suite: &Suite) -> Outcome {
+pub(super) async fn carried_entries_survive_a_write(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let written = draft(&*repo, "carry", &branch("drafts/carry/ws")).await?;
     let tree = written.tree().ok_or("no tree")?;

@@ -1,11 +1,11 @@
 //! After an unclean stop.
 
 use super::{
-    Outcome, RefEdit, Submission, Suite, at, branch, check, commit_on, draft, head, package, same,
-    submission, taken,
+    CaseResult, RefEdit, Submission, Suite, at, branch, check, commit_on, draft, head, package,
+    same, submission, taken,
 };
 
-pub(super) async fn what_was_answered_is_there(suite: &Suite) -> Outcome {
+pub(super) async fn what_was_answered_is_there(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/durable/ws");
     let written = draft(&*repo, "durable", &name).await?;
@@ -17,7 +17,7 @@ pub(super) async fn what_was_answered_is_there(suite: &Suite) -> Outcome {
     same(&repo.snapshot(tree)?.files, &package("durable")?, "files")
 }
 
-pub(super) async fn intents_last_until_settled(suite: &Suite) -> Outcome {
+pub(super) async fn intents_last_until_settled(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let name = branch("drafts/intent/ws");
     let written = commit_on(&*repo, head(&*repo)?, "intent", &package("i")?, "m")?;
@@ -45,7 +45,7 @@ pub(super) async fn intents_last_until_settled(suite: &Suite) -> Outcome {
     check(edit.stands, "it stands")
 }
 
-pub(super) async fn settled_intents_are_gone(suite: &Suite) -> Outcome {
+pub(super) async fn settled_intents_are_gone(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let id = head(&*repo)?;
     let mut intents = Vec::new();
@@ -82,7 +82,7 @@ pub(super) async fn settled_intents_are_gone(suite: &Suite) -> Outcome {
 }
 
 /// An intent that nobody settled knows nothing of what became of its refs since.
-pub(super) async fn what_moved_on_is_not_put_back(suite: &Suite) -> Outcome {
+pub(super) async fn what_moved_on_is_not_put_back(suite: &Suite) -> CaseResult {
     let repo = suite.repo().await?;
     let (first, second, third) = (
         branch("drafts/on/ws"),

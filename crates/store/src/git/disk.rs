@@ -24,7 +24,7 @@ use crate::stats::{Counters, add};
 use crate::{Limits, RefName};
 
 /// Where things are.
-pub(crate) struct Place {
+pub(crate) struct DiskPaths {
     pub(crate) git_dir: PathBuf,
     pub(crate) journal: PathBuf,
     pub(crate) remote: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Place {
 
 /// One git directory with its journal.
 pub(crate) struct GitDisk {
-    pub(crate) place: Place,
+    pub(crate) place: DiskPaths,
     pub(crate) git: Git,
     pub(crate) odb: Odb,
     pub(crate) refs: RefFiles,
@@ -52,7 +52,7 @@ pub(crate) struct GitDisk {
 
 impl GitDisk {
     pub(crate) fn open(
-        place: Place,
+        place: DiskPaths,
         git: Git,
         counters: &Arc<Counters>,
         limits: &Limits,

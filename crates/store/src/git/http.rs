@@ -38,7 +38,7 @@ const BUNDLES: [&str; 4] = [
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct NoAnswer {
     pub(crate) class: Class,
     pub(crate) text: String,
     /// Whether the other side may have acted all the same.
@@ -47,7 +47,7 @@ pub(crate) struct Failure {
     pub(crate) broke: bool,
 }
 
-impl Failure {
+impl NoAnswer {
     fn before(class: Class, text: impl Into<String>) -> Self {
         Self {
             class,
@@ -69,7 +69,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) body: Option<Vec<u8>>,
 }
 
-struct Place {
+struct HostAddress {
     tls: bool,
     host: String,
     port: u16,
@@ -149,7 +149,7 @@ impl Body for Sent {
 }
 
 /// Takes an answer piece by piece, or says why it is not read any further.
-pub(crate) type Hear<'a> = dyn FnMut(&[u8]) -> Result<(), Failure> + Send + 'a;
+pub(crate) type Hear<'a> = dyn FnMut(&[u8]) -> Result<(), NoAnswer> + Send + 'a;
 
 /// Asks and hands on the answer; anything but success is a failure. A connection over which nothing goes for
 /// as long as `silence` is given up.
@@ -158,21 +158,21 @@ pub(crate) async fn ask(
     who: &Who,
     silence: Duration,
     hear: &mut Hear<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), NoAnswer> {
     let place =
-        parse(ask.url).ok_or_else(|| Failure::before(Class::Invalid, "it is no HTTP URL"))?;
-    let denied = |e: crate::CredentialError| Failure::before(e.class, e.text);
+        parse(ask.url).ok_or_else(|| NoAnswer::before(Class::Invalid, "it is no HTTP URL"))?;
+    let denied = |e: crate::CredentialError| NoAnswer::before(e.class, e.text);
     let authorization = header(&who.credential(ask.url).await.map_err(denied)?);
     let bundle = who.ca_bundle(ask.url).await.map_err(denied)?;
     let post = ask.body.is_some();
     let pulse = Pulse(Arc::new(Mutex::new(Instant::now())));
     let request = request(&place, ask, authorization, &pulse)?;
     let address = (place.host.trim_matches(['[', ']']), place.port);
-    let late = |_| Failure::before(Class::Unavailable, "it cannot be reached: no answer");
+    let late = |_| NoAnswer::before(Class::Unavailable, "it cannot be reached: no answer");
     let stream = tokio::time::timeout(CONNECT, TcpStream::connect(address))
         .await
         .map_err(late)?
-        .map_err(|e| Failure::before(Class::Unavailable, format!("it cannot be reached: {e}")))?;
+        .map_err(|e| NoAnswer::before(Class::Unavailable, format!("it cannot be reached: {e}")))?;
     drop(stream.set_nodelay(true));
     if place.tls {
         let stream = tokio::time::timeout(CONNECT, secure(stream, &place.host, bundle));
@@ -183,7 +183,7 @@ pub(crate) async fn ask(
     }
 }
 
-fn parse(url: &str) -> Option<Place> {
+fn parse(url: &str) -> Option<HostAddress> {
     let (tls, rest) = match url.strip_prefix("https://") {
         Some(rest) => (true, rest),
         None => (false, url.strip_prefix("http://")?),
@@ -194,7 +194,7 @@ fn parse(url: &str) -> Option<Place> {
         Some((host, port)) => (host, port.parse().ok()?),
         None => (host, if tls { 443 } else { 80 }),
     };
-    Some(Place {
+    Some(HostAddress {
         tls,
         host: host.to_owned(),
         port,
@@ -215,11 +215,11 @@ fn header(credential: &Credential) -> Option<String> {
 }
 
 fn request(
-    place: &Place,
+    place: &HostAddress,
     ask: Ask<'_>,
     authorization: Option<String>,
     pulse: &Pulse,
-) -> Result<Request<Sent>, Failure> {
+) -> Result<Request<Sent>, NoAnswer> {
     let default = if place.tls { 443 } else { 80 };
     let mut host = place.host.clone();
     if place.port != default {
@@ -252,7 +252,7 @@ fn request(
     };
     // The text of a builder's error names no header's value.
     request.body(body).map_err(|e| {
-        Failure::before(
+        NoAnswer::before(
             Class::Invalid,
             format!("the request or the credentials are malformed: {e}"),
         )
@@ -263,8 +263,8 @@ async fn secure(
     stream: TcpStream,
     host: &str,
     bundle: Option<Vec<u8>>,
-) -> Result<impl AsyncRead + AsyncWrite + Unpin + Send + 'static, Failure> {
-    let invalid = |text: String| Failure::before(Class::Invalid, text);
+) -> Result<impl AsyncRead + AsyncWrite + Unpin + Send + 'static, NoAnswer> {
+    let invalid = |text: String| NoAnswer::before(Class::Invalid, text);
     let mut roots = RootCertStore::empty();
     let system = std::env::var("SSL_CERT_FILE").ok();
     let system = system
@@ -286,7 +286,7 @@ async fn secure(
     let name = name.map_err(|e| invalid(e.to_string()))?;
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
     connector.connect(name, stream).await.map_err(|e| {
-        Failure::before(
+        NoAnswer::before(
             Class::Unavailable,
             format!("no secure connection can be made: {e}"),
         )
@@ -298,8 +298,8 @@ async fn exchange(
     request: Request<Sent>,
     (post, pulse, silence): (bool, Pulse, Duration),
     hear: &mut Hear<'_>,
-) -> Result<(), Failure> {
-    let lost = |e: &dyn std::fmt::Display| Failure {
+) -> Result<(), NoAnswer> {
+    let lost = |e: &dyn std::fmt::Display| NoAnswer {
         class: Class::Unavailable,
         text: format!("the connection was lost: {e}"),
         acted: post,
@@ -308,7 +308,7 @@ async fn exchange(
     pulse.beat();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
-        .map_err(|e| Failure::before(Class::Unavailable, e.to_string()))?;
+        .map_err(|e| NoAnswer::before(Class::Unavailable, e.to_string()))?;
     let talk = async {
         let answer = sender.send_request(request).await.map_err(|e| lost(&e))?;
         let (head, mut body) = answer.into_parts();
@@ -336,7 +336,7 @@ async fn exchange(
                 let seconds = silence.as_secs_f64();
                 // Whoever says nothing is not asked again at once: everybody would wait twice as long.
                 let broke = false;
-                return Err(Failure { broke, ..lost(&format!("nothing was heard for {seconds} s")) });
+                return Err(NoAnswer { broke, ..lost(&format!("nothing was heard for {seconds} s")) });
             }
         }
     }
@@ -353,7 +353,7 @@ fn place_of(location: &str) -> String {
     known.unwrap_or_else(|| "another place".to_owned())
 }
 
-fn refusal(status: StatusCode, headers: &HeaderMap, post: bool) -> Failure {
+fn refusal(status: StatusCode, headers: &HeaderMap, post: bool) -> NoAnswer {
     let said = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let (class, acted) = match status.as_u16() {
         401 | 403 => (Class::Denied, false),
@@ -378,7 +378,7 @@ fn refusal(status: StatusCode, headers: &HeaderMap, post: bool) -> Failure {
             None => format!("it answered {status}"),
         },
     };
-    Failure {
+    NoAnswer {
         class,
         text,
         acted,

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::git::read_text;
+use crate::git::plain;
 use crate::remote::{Kind, RemoteSpec};
 
 /// One URL for one directory, however the path is written.
@@ -92,4 +92,13 @@ pub(crate) fn init_bare(dir: &Path, branch: &str) -> Result<()> {
         fs::File::open(dir)?.sync_all()
     };
     make().map_err(|e| Error::io(format!("make a repository in {}", dir.display()), e))
+}
+
+/// Reads a small file of git's; `None` if it is not there.
+fn read_text(path: &Path) -> Result<Option<String>> {
+    match plain::read(path, plain::TEXT) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(format!("read {}", path.display()), e)),
+    }
 }

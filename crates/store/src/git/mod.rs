@@ -30,16 +30,16 @@ use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
-use crate::disk::Who;
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::git::bounds::Bounds;
-use crate::git::disk::{GitDisk, Place};
+use crate::git::disk::{DiskPaths, GitDisk};
 use crate::git::transport::Git;
 use crate::hosts::Hosts;
 use crate::lru::{Share, lock};
+use crate::reader::Setup;
 use crate::remote::{Kind, RemoteSpec};
-use crate::repository::{Repository, Setup, Shared};
+use crate::repository::{Repository, Shared};
 use crate::stats::Counters;
 use crate::{Limits, Repo, Store};
 
@@ -179,7 +179,7 @@ impl GitStore {
         let mut known = lock(&slot.repository);
         if let Some((repository, ready)) = known
             .as_ref()
-            .filter(|(repository, _)| repository.alive().is_ok())
+            .filter(|(repository, _)| repository.reader.alive().is_ok())
         {
             // It was moved away, and another one may be made there: whoever still holds this one opens it again.
             let replaces =
@@ -187,7 +187,7 @@ impl GitStore {
             if !replaces {
                 return Ok((Arc::clone(repository), *ready));
             }
-            repository.stop();
+            repository.reader.stop();
         }
         let repository = Arc::new(self.fresh(url, kind, spec)?);
         *known = Some((Arc::clone(&repository), false));
@@ -215,7 +215,7 @@ impl GitStore {
             },
             runtime: tokio::runtime::Handle::current(),
         };
-        let place = Place {
+        let place = DiskPaths {
             git_dir,
             journal: home.join("journal"),
             remote: *kind == Kind::Remote,
@@ -284,8 +284,9 @@ impl Store for GitStore {
         let (opened, who) = (Arc::clone(&repository), Arc::clone(&spec.credentials));
         blocking(move || match ready {
             // Whoever opens a mirror must be welcome at the remote: it is not a way around.
-            true => opened.disk.welcome(&who),
-            false => put_right(&opened, &who),
+            true => opened.reader.disk.welcome(&who),
+            // A mirror that never saw the remote does.
+            false => opened.put_right(opened.reader.disk.is_new_mirror()?, &who),
         })
         .await?;
         slot.ready(&repository);
@@ -306,7 +307,7 @@ impl Store for GitStore {
         }
         let slot = self.slot(&url);
         let (repository, _) = self.repository(&slot, &url, &kind, &spec)?;
-        if repository.disk.is_new_mirror()? {
+        if repository.reader.disk.is_new_mirror()? {
             return Ok(None);
         }
         Ok(Some(Arc::new(Shared {
@@ -317,26 +318,5 @@ impl Store for GitStore {
 
     fn disconnect(&self) {
         self.ended.send_replace(true);
-    }
-}
-
-/// Completes or drops what a crash left half done, as far as the remote can be asked; a mirror that never saw it does.
-fn put_right(repository: &Repository<GitDisk>, who: &Who) -> Result<()> {
-    let new = repository.disk.is_new_mirror()?;
-    if new {
-        repository.bring(who)?;
-    }
-    if repository.writable {
-        repository.recover_at_open(new, who)?;
-    }
-    Ok(())
-}
-
-/// Reads a small file of git's; `None` if it is not there.
-fn read_text(path: &Path) -> Result<Option<String>> {
-    match plain::read(path, plain::TEXT) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io(format!("read {}", path.display()), e)),
     }
 }

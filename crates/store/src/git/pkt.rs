@@ -38,13 +38,13 @@ pub(crate) struct Advertised {
     left: (usize, u64),
     /// The beginning of a line.
     rest: Vec<u8>,
-    at: Place,
+    at: ReaderState,
     all: Advertisement,
 }
 
 /// Where the reader stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ReaderState {
     Service,
     /// A flush stands between the service and the refs.
     Gap,
@@ -61,7 +61,7 @@ impl Advertised {
             service,
             left: (refs, bytes),
             rest: Vec::new(),
-            at: Place::Service,
+            at: ReaderState::Service,
             all: Advertisement::default(),
         }
     }
@@ -73,7 +73,7 @@ impl Advertised {
             return false;
         };
         *left = rest;
-        if matches!(self.at, Place::End | Place::Lost(_)) {
+        if matches!(self.at, ReaderState::End | ReaderState::Lost(_)) {
             return true;
         }
         self.rest.extend_from_slice(bytes);
@@ -89,16 +89,16 @@ impl Advertised {
                 }
                 Split::More => break,
                 Split::None => {
-                    let foreign = self.at == Place::Service;
+                    let foreign = self.at == ReaderState::Service;
                     let why = if foreign {
                         Unread::Foreign
                     } else {
                         Unread::Cut
                     };
-                    self.at = Place::Lost(why);
+                    self.at = ReaderState::Lost(why);
                 }
             }
-            if matches!(self.at, Place::End | Place::Lost(_)) {
+            if matches!(self.at, ReaderState::End | ReaderState::Lost(_)) {
                 return true;
             }
         }
@@ -109,28 +109,28 @@ impl Advertised {
     /// Takes a line or a flush; whether there may be more.
     fn line(&mut self, line: Option<&[u8]>) -> bool {
         match (self.at, line) {
-            (Place::Service, Some(line)) => {
+            (ReaderState::Service, Some(line)) => {
                 let ours = trim(line) == format!("# service={}", self.service).as_bytes();
                 self.at = if ours {
-                    Place::Gap
+                    ReaderState::Gap
                 } else {
-                    Place::Lost(Unread::Foreign)
+                    ReaderState::Lost(Unread::Foreign)
                 };
             }
-            (Place::Service, None) => self.at = Place::Lost(Unread::Foreign),
-            (Place::Gap, None) => self.at = Place::First,
+            (ReaderState::Service, None) => self.at = ReaderState::Lost(Unread::Foreign),
+            (ReaderState::Gap, None) => self.at = ReaderState::First,
             // An empty repository may say nothing at all.
-            (Place::First | Place::Refs, None) => self.at = Place::End,
-            (Place::Gap | Place::First, Some(line)) => {
+            (ReaderState::First | ReaderState::Refs, None) => self.at = ReaderState::End,
+            (ReaderState::Gap | ReaderState::First, Some(line)) => {
                 let (reference, can) = halves(trim(line));
                 let can = String::from_utf8_lossy(can.unwrap_or_default());
                 let can = can.split(' ').filter(|c| !c.is_empty());
                 self.all.can = can.map(str::to_owned).collect();
-                self.at = Place::Refs;
+                self.at = ReaderState::Refs;
                 return self.reference(reference);
             }
-            (Place::Refs, Some(line)) => return self.reference(halves(trim(line)).0),
-            (Place::End | Place::Lost(_), _) => {}
+            (ReaderState::Refs, Some(line)) => return self.reference(halves(trim(line)).0),
+            (ReaderState::End | ReaderState::Lost(_), _) => {}
         }
         true
     }
@@ -154,10 +154,10 @@ impl Advertised {
     /// What came, if it came to its end.
     pub(crate) fn end(self) -> Result<Advertisement, Unread> {
         match self.at {
-            Place::End => Ok(self.all),
-            Place::Lost(why) => Err(why),
-            Place::Service => Err(Unread::Foreign),
-            Place::Gap | Place::First | Place::Refs => Err(Unread::Cut),
+            ReaderState::End => Ok(self.all),
+            ReaderState::Lost(why) => Err(why),
+            ReaderState::Service => Err(Unread::Foreign),
+            ReaderState::Gap | ReaderState::First | ReaderState::Refs => Err(Unread::Cut),
         }
     }
 }

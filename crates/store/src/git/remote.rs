@@ -10,7 +10,7 @@ use gix::ObjectId;
 use model::Class;
 
 use crate::RefName;
-use crate::disk::{Moved, Pushed, RawEdit, RawRefs, Step, Upstream, Who};
+use crate::disk::{Moved, PushStep, Pushed, RawEdit, RawRefs, Upstream, Who};
 use crate::error::{Error, Result};
 use crate::git::disk::GitDisk;
 use crate::git::transport::{Mute, Said};
@@ -142,7 +142,7 @@ impl GitDisk {
 }
 
 impl Upstream for GitDisk {
-    fn push(&self, step: &Step<'_>, who: &Who) -> Result<Pushed> {
+    fn push(&self, step: &PushStep<'_>, who: &Who) -> Result<Pushed> {
         if self.place.direct
             && let Some(pushed) = self.push_directly(step, who)?
         {

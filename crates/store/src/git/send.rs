@@ -7,11 +7,11 @@
 use model::Class;
 
 use crate::RefName;
-use crate::disk::{Pushed, RawEdit, Step, Who};
+use crate::disk::{PushStep, Pushed, RawEdit, Who};
 use crate::error::{Error, Result};
 use crate::git::bounds::Cut;
 use crate::git::disk::GitDisk;
-use crate::git::http::{self, Ask, Failure, Hear};
+use crate::git::http::{self, Ask, Hear, NoAnswer};
 use crate::git::pack;
 use crate::git::pkt::{Advertised, Advertisement, Report, Unread, encode_push};
 use crate::git::remote::{Verdict, verdict};
@@ -27,9 +27,9 @@ impl GitDisk {
         body: Option<Vec<u8>>,
         who: &Who,
         hear: &mut Hear<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), NoAnswer> {
         let post = body.is_some();
-        let failed = |cut: Cut, acted| Failure {
+        let failed = |cut: Cut, acted| NoAnswer {
             class: Class::Unavailable,
             text: cut.text().to_owned(),
             acted,
@@ -54,13 +54,13 @@ impl GitDisk {
     }
 
     /// What the other side advertises, heard to its end; `None` if it does not speak the smart protocol.
-    fn listen(&self, service: &'static str, who: &Who) -> Result<Option<Advertisement>, Failure> {
+    fn listen(&self, service: &'static str, who: &Who) -> Result<Option<Advertisement>, NoAnswer> {
         let path = format!("/info/refs?service={service}");
         let bounds = &self.git.bounds;
         let mut read = Advertised::new(service, bounds.refs);
         self.ask_server(path, service, None, who, &mut |bytes| {
             let within = read.take(bytes);
-            within.then_some(()).ok_or_else(|| Failure {
+            within.then_some(()).ok_or_else(|| NoAnswer {
                 class: Class::Limit,
                 text: bounds.too_many_refs(),
                 acted: false,
@@ -70,7 +70,7 @@ impl GitDisk {
         match read.end() {
             Ok(read) => Ok(Some(read)),
             Err(Unread::Foreign) => Ok(None),
-            Err(Unread::Cut) => Err(Failure {
+            Err(Unread::Cut) => Err(NoAnswer {
                 class: Class::Unavailable,
                 text: "the list of its refs breaks off".to_owned(),
                 acted: false,
@@ -110,7 +110,7 @@ impl GitDisk {
     }
 
     /// One atomic push; `None` if the program has to do it.
-    pub(crate) fn push_directly(&self, step: &Step<'_>, who: &Who) -> Result<Option<Pushed>> {
+    pub(crate) fn push_directly(&self, step: &PushStep<'_>, who: &Who) -> Result<Option<Pushed>> {
         const TRIES: usize = 2;
         let can = [
             "report-status",
@@ -166,7 +166,7 @@ impl GitDisk {
             &mut |bytes| {
                 said.extend_from_slice(bytes);
                 let within = said.len() <= MOST;
-                within.then_some(()).ok_or_else(|| Failure {
+                within.then_some(()).ok_or_else(|| NoAnswer {
                     class: Class::Limit,
                     text: "its answer to a push does not end".to_owned(),
                     acted: true,

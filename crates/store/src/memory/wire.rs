@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::MemoryDisk;
 use super::site::Site;
-use crate::disk::{Pushed, Step, Upstream, Who};
+use crate::disk::{PushStep, Pushed, Upstream, Who};
 use crate::error::Result;
 use crate::lru::lock;
 use crate::refname::mirrored;
@@ -48,7 +48,7 @@ pub(super) struct Remote {
 }
 
 impl Upstream for MemoryDisk {
-    fn push(&self, step: &Step<'_>, _who: &Who) -> Result<Pushed> {
+    fn push(&self, step: &PushStep<'_>, _who: &Who) -> Result<Pushed> {
         let Some(Remote { url, site, wire }) = &self.remote else {
             return Ok(Pushed::Taken);
         };

@@ -75,7 +75,7 @@ impl<'a> Document<'a> {
     #[must_use]
     pub fn attachments(&self) -> Attachments<'a> {
         let view = self.stream.view(self.index);
-        let mut walk = Walk {
+        let mut walk = AttachedWalk {
             view,
             out: Attachments::default(),
             beside: BTreeSet::new(),
@@ -93,7 +93,7 @@ impl<'a> Document<'a> {
     }
 }
 
-struct Walk<'a> {
+struct AttachedWalk<'a> {
     view: View<'a>,
     out: Attachments<'a>,
     /// Where comments begin that stand beside an entry that was seen.
@@ -106,7 +106,7 @@ struct Above {
     column: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> AttachedWalk<'a> {
     /// Every entry of a collection, and what is inside.
     fn collection(&mut self, id: Id) {
         let view = self.view;

@@ -71,14 +71,14 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
 
 /// Edits and what they come down to on the same tree.
 #[derive(Default)]
-struct Step<'e> {
+struct BatchStep<'e> {
     edits: Vec<Cow<'e, Edit>>,
     ops: Vec<Op>,
     /// The paths of what changes.
     scopes: BTreeSet<Path>,
 }
 
-impl Step<'_> {
+impl BatchStep<'_> {
     /// Whether something that changes lies at a path or above it.
     fn above(&self, path: &Path) -> bool {
         let steps = path.steps();
@@ -101,8 +101,8 @@ fn gather<'e>(
     doc: usize,
     work: &mut VecDeque<Cow<'e, Edit>>,
     most: usize,
-) -> Step<'e> {
-    let mut step = Step::default();
+) -> BatchStep<'e> {
+    let mut step = BatchStep::default();
     if work.len() < 2 && !matches!(work.front().map(Cow::as_ref), Some(Edit::Set { .. })) {
         return step;
     }

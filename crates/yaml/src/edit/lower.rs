@@ -29,14 +29,14 @@ pub(super) fn apply(stream: &Stream, doc: usize, edit: &Edit) -> Result<Stream, 
         let next = match lower(&stream, doc, &edit)? {
             Lowered::Nothing => None,
             Lowered::Change(op) => match splice::perform(&stream, doc, &op)? {
-                splice::Outcome::Done(next) => Some(next),
-                splice::Outcome::Detached(next) => {
+                splice::Spliced::Done(next) => Some(next),
+                splice::Spliced::Detached(next) => {
                     work.push(edit.clone());
                     Some(next)
                 }
             },
             Lowered::Prepare(op) => match splice::perform(&stream, doc, &op)? {
-                splice::Outcome::Done(next) | splice::Outcome::Detached(next) => {
+                splice::Spliced::Done(next) | splice::Spliced::Detached(next) => {
                     work.push(edit.clone());
                     Some(next)
                 }

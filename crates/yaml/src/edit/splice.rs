@@ -11,7 +11,7 @@ use crate::tree::{Id, Kind, NONE, Style, Tree};
 use crate::value::Value;
 
 /// What became of a change.
-pub(super) enum Outcome {
+pub(super) enum Spliced {
     Done(Stream),
     /// The change would have taken away anchors that are still referred to; the aliases were written out first, and
     /// the change is still to be made.
@@ -19,7 +19,7 @@ pub(super) enum Outcome {
 }
 
 /// Makes a change: writes it, parses the result, and compares it with what was wanted.
-pub(super) fn perform(stream: &Stream, doc: usize, op: &Op) -> Result<Outcome, Error> {
+pub(super) fn perform(stream: &Stream, doc: usize, op: &Op) -> Result<Spliced, Error> {
     if let Some(alias) = dangling(stream.tree(doc), op) {
         let node = Node {
             stream,
@@ -28,9 +28,9 @@ pub(super) fn perform(stream: &Stream, doc: usize, op: &Op) -> Result<Outcome, E
         };
         let new = New::Copy(Fragment::of(node.target()?));
         let written = written(stream, doc, &Op::Replace { node: alias, new })?;
-        return Ok(Outcome::Detached(written));
+        return Ok(Spliced::Detached(written));
     }
-    written(stream, doc, op).map(Outcome::Done)
+    written(stream, doc, op).map(Spliced::Done)
 }
 
 /// The patches of a change that can be made together with others; nothing where it takes anchors away.

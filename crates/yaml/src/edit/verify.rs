@@ -25,7 +25,7 @@ pub(super) fn holds(old: &Stream, new: &Stream, doc: usize, ops: &[Op]) -> bool 
     if old_root == NONE {
         return false;
     }
-    let mut walk = Walk::new(ops);
+    let mut walk = SideBySide::new(ops);
     if !walk.compare(at(old, old_root), at(new, new_root)) {
         return false;
     }
@@ -47,7 +47,7 @@ pub(super) fn reads_like(fragment: &Fragment, node: Node<'_>) -> bool {
 
 /// Whether two nodes are the same: kinds, values, tags, anchors and children.
 pub(super) fn same(a: Node<'_>, b: Node<'_>) -> bool {
-    Walk::new(&[]).compare(a, b)
+    SideBySide::new(&[]).compare(a, b)
 }
 
 /// Whether a node is what was to be written.
@@ -104,7 +104,7 @@ fn scalar(a: Node<'_>, b: Node<'_>) -> bool {
 }
 
 /// Two trees, walked side by side.
-struct Walk<'o> {
+struct SideBySide<'o> {
     /// What takes the place of which node.
     replaced: BTreeMap<Id, &'o New>,
     /// What changes among the children of which collection.
@@ -115,7 +115,7 @@ struct Walk<'o> {
     twins: BTreeMap<Id, Id>,
 }
 
-impl<'o> Walk<'o> {
+impl<'o> SideBySide<'o> {
     fn new(ops: &'o [Op]) -> Self {
         let mut walk = Self {
             replaced: BTreeMap::new(),

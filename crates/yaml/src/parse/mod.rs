@@ -87,7 +87,7 @@ fn long_way(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result<
                 None => return in_brackets(text, events, docs),
                 reworded => (reworded, None),
             },
-            Err(Failure {
+            Err(RefusedText {
                 error,
                 kind,
                 reached,
@@ -116,14 +116,14 @@ fn in_brackets(text: &str, events: &str, docs: Vec<Doc>) -> Result<Vec<Doc>, Err
 }
 
 /// Why a text was refused, and what the event parser stumbled over if it was that.
-struct Failure {
+struct RefusedText {
     error: Error,
     kind: Option<granit_parser::ErrorKind>,
     /// How far the text was aligned.
     reached: usize,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for RefusedText {
     fn from(error: Error) -> Self {
         Self {
             error,
@@ -150,10 +150,10 @@ fn documents(
     limits: &Limits,
     outer: &[&str],
     first: bool,
-) -> Result<Vec<Doc>, Failure> {
+) -> Result<Vec<Doc>, RefusedText> {
     let mut aligner = Aligner::new(text, events, limits.effective_depth(), outer);
     for event in Parser::new_from_str_with_options(events, options(limits)) {
-        let (event, span) = event.map_err(|error| Failure {
+        let (event, span) = event.map_err(|error| RefusedText {
             error: syntax(text, &error, limits),
             kind: Some(error.kind().clone()),
             reached: aligner.reached(),

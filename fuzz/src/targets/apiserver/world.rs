@@ -15,12 +15,10 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
-use super::laws::Answer;
+use super::answer::{Answer, MARK};
 
 /// The namespace that inputs are about.
 pub(super) const MINE: &str = "mine";
-/// What stands in every object of the other namespace, and nowhere else.
-pub(super) const MARK: &str = "qzxj-of-another";
 
 /// Writes after which a server is made anew: what has been is kept for watches, and would fill the memory.
 const WORN: u64 = 20_000;

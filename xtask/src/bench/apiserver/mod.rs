@@ -15,8 +15,8 @@ use offshoot::client::Client;
 use serde_json::{Value, json};
 
 use super::ApiserverArgs;
+use super::Result;
 use super::kill::spawn;
-use super::world::Result;
 use load::Load;
 
 /// One figure.

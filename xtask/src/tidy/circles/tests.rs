@@ -1,11 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 
-use super::{Module, code, graph, paths, target};
-
-fn module(text: &str) -> Module {
-    text.split("::").map(str::to_owned).collect()
-}
+use super::{graph, of_crate};
 
 #[test]
 fn files_that_reach_each_other_are_a_circle_and_others_are_not() {
@@ -27,38 +23,22 @@ fn files_that_reach_each_other_are_a_circle_and_others_are_not() {
 }
 
 #[test]
-fn imports_are_found_in_lists_and_in_paths_and_not_in_comments() {
-    let text = "use crate::b::{self, Thing, inner::{X, Y}};\n// crate::never\nfn f() { super::c::call() }\n#[cfg(test)]\nmod tests { use crate::not; }";
-    let found = paths(&code(text));
-    assert!(
-        found.contains(&module("crate::b::Thing")) && found.contains(&module("super::c::call"))
-    );
-    assert!(
-        !found
-            .iter()
-            .any(|path| path.contains(&"never".to_owned()) || path.contains(&"not".to_owned()))
-    );
-}
-
-#[test]
-fn a_module_may_use_its_own_parts() {
-    let known = |names: &[&str]| -> BTreeMap<Module, PathBuf> {
-        names
-            .iter()
-            .map(|name| (module(name), PathBuf::new()))
-            .collect()
+fn a_circle_through_what_is_handed_on_is_found() -> std::io::Result<()> {
+    let root = tempfile::tempdir()?;
+    let write = |name: &str, text: &str| {
+        let path = root.path().join("src").join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        std::fs::write(path, text)
     };
-    let modules = known(&["a", "a::part", "b"]);
-    assert_eq!(
-        target(&module("a"), &module("self::part::X"), &modules),
-        None
-    );
-    assert_eq!(
-        target(&module("a::part"), &module("super::Y"), &modules),
-        Some(module("a"))
-    );
-    assert_eq!(
-        target(&module("a"), &module("crate::b::Z"), &modules),
-        Some(module("b"))
-    );
+    write("lib.rs", "mod a;\nmod b;\npub use a::part::Thing;\n")?;
+    write("a/mod.rs", "pub mod part;\n")?;
+    write("a/part.rs", "use crate::b::ask;\npub struct Thing;\n")?;
+    write("b.rs", "use crate::Thing;\npub fn ask(_: Thing) {}\n")?;
+    let found = of_crate(root.path(), root.path());
+    let found: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
+    let circle = "these files import each other in a circle: a::part b";
+    assert_eq!(found, [circle]);
+    write("b.rs", "pub fn ask() {}\n")?;
+    assert!(of_crate(root.path(), root.path()).is_empty());
+    Ok(())
 }

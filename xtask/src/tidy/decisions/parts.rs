@@ -2,7 +2,7 @@
 
 /// What a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PartKind {
     /// A comment, or a line of a file that is not Rust.
     Comment,
     /// A text in quotes.
@@ -14,7 +14,7 @@ pub(super) enum Kind {
 pub(super) struct Part<'a> {
     /// The line in which it begins.
     pub(super) line: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: PartKind,
     pub(super) text: &'a str,
 }
 
@@ -36,25 +36,28 @@ pub(super) fn parts(source: &str) -> Vec<Part<'_>> {
 }
 
 /// What begins here, and how many bytes it takes.
-fn begins(rest: &str, before: char) -> (Option<Kind>, usize) {
+fn begins(rest: &str, before: char) -> (Option<PartKind>, usize) {
     let through = |from: usize, mark: &str| {
         let found = rest.get(from..).and_then(|text| text.find(mark));
         found.map_or(rest.len(), |at| from + at + mark.len())
     };
     if rest.starts_with("//") {
-        return (Some(Kind::Comment), rest.find('\n').unwrap_or(rest.len()));
+        return (
+            Some(PartKind::Comment),
+            rest.find('\n').unwrap_or(rest.len()),
+        );
     }
     if rest.starts_with("/*") {
-        return (Some(Kind::Comment), through(2, "*/"));
+        return (Some(PartKind::Comment), through(2, "*/"));
     }
     if !before.is_alphanumeric()
         && before != '_'
         && let Some((opening, closing)) = raw(rest)
     {
-        return (Some(Kind::Text), through(opening, &closing));
+        return (Some(PartKind::Text), through(opening, &closing));
     }
     if rest.starts_with('"') {
-        return (Some(Kind::Text), quoted(rest));
+        return (Some(PartKind::Text), quoted(rest));
     }
     (
         None,

@@ -9,7 +9,7 @@ fn known() -> BTreeMap<String, usize> {
 fn comment(text: &str) -> Said<'_> {
     Said {
         line: 1,
-        kind: Kind::Comment,
+        kind: PartKind::Comment,
         text,
     }
 }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use serde_json::{Map, Value};
 
-use super::table::{Field, Kind, Shape, tables};
+use super::table::{Field, FieldKind, Shape, tables};
 use super::wire::{Wire, field};
 
 /// Deeper messages are refused.
@@ -45,7 +45,7 @@ pub(super) fn message(mut bytes: &[u8], table: usize, depth: usize) -> Result<Va
             Shape::One | Shape::Maybe => {
                 let value = value(field, wire, depth)?;
                 let hidden = field.shape == Shape::One && !field.always && empty(&value);
-                if hidden || value.is_null() && matches!(field.kind, Kind::Time { .. }) {
+                if hidden || value.is_null() && matches!(field.kind, FieldKind::Time { .. }) {
                     out.shift_remove(field.name);
                 } else {
                     out.insert(field.name.to_owned(), value);
@@ -73,9 +73,9 @@ fn wrong(field: &Field) -> String {
 
 fn value(field: &Field, wire: Wire<'_>, depth: usize) -> Result<Value, String> {
     match (field.kind, wire) {
-        (Kind::Int, Wire::Number(n)) => Ok(Value::from(n.cast_signed())),
-        (Kind::Bool, Wire::Number(n)) => Ok(Value::from(n != 0)),
-        (Kind::Double, Wire::Fixed(n)) => Ok(double(f64::from_bits(n))),
+        (FieldKind::Int, Wire::Number(n)) => Ok(Value::from(n.cast_signed())),
+        (FieldKind::Bool, Wire::Number(n)) => Ok(Value::from(n != 0)),
+        (FieldKind::Double, Wire::Fixed(n)) => Ok(double(f64::from_bits(n))),
         (_, Wire::Bytes(bytes)) => delimited(field, bytes, depth),
         _ => Err(wrong(field)),
     }
@@ -96,13 +96,13 @@ fn text(bytes: &[u8]) -> Result<Value, String> {
 fn delimited(field: &Field, bytes: &[u8], depth: usize) -> Result<Value, String> {
     let schema = |bytes| message(bytes, tables().schema, depth + 1);
     match field.kind {
-        Kind::Text => text(bytes),
-        Kind::Bytes => Ok(base64::engine::general_purpose::STANDARD
+        FieldKind::Text => text(bytes),
+        FieldKind::Bytes => Ok(base64::engine::general_purpose::STANDARD
             .encode(bytes)
             .into()),
-        Kind::Message(table) => message(bytes, table, depth + 1),
-        Kind::Time { micro } => time(bytes, micro),
-        Kind::Json => {
+        FieldKind::Message(table) => message(bytes, table, depth + 1),
+        FieldKind::Time { micro } => time(bytes, micro),
+        FieldKind::Json => {
             let raw = parts(bytes)?
                 .into_iter()
                 .find_map(|(n, raw)| (n == 1).then_some(raw));
@@ -111,24 +111,24 @@ fn delimited(field: &Field, bytes: &[u8], depth: usize) -> Result<Value, String>
                     serde_json::from_slice(raw).map_err(|e| e.to_string())
                 })
         }
-        Kind::Texts => parts(bytes)?.into_iter().map(|(_, t)| text(t)).collect(),
-        Kind::OrBool => {
+        FieldKind::Texts => parts(bytes)?.into_iter().map(|(_, t)| text(t)).collect(),
+        FieldKind::OrBool => {
             let found = parts(bytes)?.into_iter().find(|(n, _)| *n == 2);
             match found {
                 Some((_, bytes)) => schema(bytes),
                 None => Ok(Value::from(first_number(bytes)? != 0)),
             }
         }
-        Kind::OrArray | Kind::OrTexts => {
+        FieldKind::OrArray | FieldKind::OrTexts => {
             let parts = parts(bytes)?;
             let many = parts.iter().filter(|(n, _)| *n == 2).map(|(_, b)| *b);
             match parts.iter().find(|(n, _)| *n == 1) {
                 Some((_, one)) => schema(one),
-                None if field.kind == Kind::OrArray => many.map(schema).collect(),
+                None if field.kind == FieldKind::OrArray => many.map(schema).collect(),
                 None => many.map(text).collect(),
             }
         }
-        Kind::Int | Kind::Bool | Kind::Double => Err(wrong(field)),
+        FieldKind::Int | FieldKind::Bool | FieldKind::Double => Err(wrong(field)),
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) enum Shape {
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     Text,
     /// Base64 in JSON.
     Bytes,
@@ -56,7 +56,7 @@ pub(super) struct Field {
     /// How often it may be there.
     pub(super) shape: Shape,
     /// What it holds.
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
     /// Whether JSON shows it even when it is empty.
     pub(super) always: bool,
 }
@@ -148,19 +148,19 @@ fn field(
         _ => return None,
     };
     let kind = match what.get(1..)? {
-        "string" => Kind::Text,
-        "bytes" => Kind::Bytes,
-        "int" => Kind::Int,
-        "bool" => Kind::Bool,
-        "double" => Kind::Double,
-        "time" => Kind::Time { micro: false },
-        "microtime" => Kind::Time { micro: true },
-        "fields" | "json" => Kind::Json,
-        "strings" => Kind::Texts,
-        "orbool" => Kind::OrBool,
-        "orarray" => Kind::OrArray,
-        "orstrings" => Kind::OrTexts,
-        message => Kind::Message(*places.get(message)?),
+        "string" => FieldKind::Text,
+        "bytes" => FieldKind::Bytes,
+        "int" => FieldKind::Int,
+        "bool" => FieldKind::Bool,
+        "double" => FieldKind::Double,
+        "time" => FieldKind::Time { micro: false },
+        "microtime" => FieldKind::Time { micro: true },
+        "fields" | "json" => FieldKind::Json,
+        "strings" => FieldKind::Texts,
+        "orbool" => FieldKind::OrBool,
+        "orarray" => FieldKind::OrArray,
+        "orstrings" => FieldKind::OrTexts,
+        message => FieldKind::Message(*places.get(message)?),
     };
     Some(Field {
         number: number.parse().ok()?,

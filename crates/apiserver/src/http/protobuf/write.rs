@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use serde_json::Value;
 
-use super::table::{Field, Kind, Shape, tables};
+use super::table::{Field, FieldKind, Shape, tables};
 use super::wire::{put_bytes, put_fixed, put_number};
 
 /// Writes a message.
@@ -42,7 +42,7 @@ pub(super) fn message(value: &Value, table: usize) -> Vec<u8> {
 
 /// Writes a field that is there even when it is empty; lists of bytes and of texts may be missing.
 fn one(out: &mut Vec<u8>, field: &Field, found: Option<&Value>) {
-    let missing_too = !matches!(field.kind, Kind::Bytes | Kind::Texts);
+    let missing_too = !matches!(field.kind, FieldKind::Bytes | FieldKind::Texts);
     match found {
         Some(found) => put(out, field.number, field.kind, found),
         None if missing_too => put(out, field.number, field.kind, &Value::Null),
@@ -50,21 +50,21 @@ fn one(out: &mut Vec<u8>, field: &Field, found: Option<&Value>) {
     }
 }
 
-fn put(out: &mut Vec<u8>, number: u64, kind: Kind, value: &Value) {
+fn put(out: &mut Vec<u8>, number: u64, kind: FieldKind, value: &Value) {
     let text = value.as_str().unwrap_or_default();
     match kind {
-        Kind::Text => put_bytes(out, number, text.as_bytes()),
-        Kind::Bytes => put_bytes(out, number, &bytes(text)),
-        Kind::Int => put_number(
+        FieldKind::Text => put_bytes(out, number, text.as_bytes()),
+        FieldKind::Bytes => put_bytes(out, number, &bytes(text)),
+        FieldKind::Int => put_number(
             out,
             number,
             value.as_i64().unwrap_or_default().cast_unsigned(),
         ),
-        Kind::Bool => put_number(out, number, u64::from(value.as_bool() == Some(true))),
-        Kind::Double => put_fixed(out, number, value.as_f64().unwrap_or_default().to_bits()),
-        Kind::Time { micro } => put_bytes(out, number, &time(text, micro)),
-        Kind::Message(table) => put_bytes(out, number, &message(value, table)),
-        Kind::Json => {
+        FieldKind::Bool => put_number(out, number, u64::from(value.as_bool() == Some(true))),
+        FieldKind::Double => put_fixed(out, number, value.as_f64().unwrap_or_default().to_bits()),
+        FieldKind::Time { micro } => put_bytes(out, number, &time(text, micro)),
+        FieldKind::Message(table) => put_bytes(out, number, &message(value, table)),
+        FieldKind::Json => {
             let mut inner = Vec::new();
             // Go keeps no text for a null.
             if !value.is_null() {
@@ -72,30 +72,30 @@ fn put(out: &mut Vec<u8>, number: u64, kind: Kind, value: &Value) {
             }
             put_bytes(out, number, &inner);
         }
-        Kind::Texts => {
+        FieldKind::Texts => {
             let mut inner = Vec::new();
             for item in value.as_array().into_iter().flatten() {
                 put_bytes(&mut inner, 1, item.as_str().unwrap_or_default().as_bytes());
             }
             put_bytes(out, number, &inner);
         }
-        Kind::OrBool | Kind::OrArray | Kind::OrTexts => {
+        FieldKind::OrBool | FieldKind::OrArray | FieldKind::OrTexts => {
             put_bytes(out, number, &either(kind, value));
         }
     }
 }
 
 /// A schema, or what may stand in its place.
-fn either(kind: Kind, value: &Value) -> Vec<u8> {
+fn either(kind: FieldKind, value: &Value) -> Vec<u8> {
     let schema = |value| message(value, tables().schema);
     let mut out = Vec::new();
     match (kind, value) {
-        (Kind::OrBool, Value::Bool(allows)) => put_number(&mut out, 1, u64::from(*allows)),
-        (Kind::OrBool, value) => {
+        (FieldKind::OrBool, Value::Bool(allows)) => put_number(&mut out, 1, u64::from(*allows)),
+        (FieldKind::OrBool, value) => {
             put_number(&mut out, 1, 1);
             put_bytes(&mut out, 2, &schema(value));
         }
-        (Kind::OrArray, Value::Array(items)) => {
+        (FieldKind::OrArray, Value::Array(items)) => {
             for item in items {
                 put_bytes(&mut out, 2, &schema(item));
             }

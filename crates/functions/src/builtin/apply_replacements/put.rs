@@ -70,10 +70,10 @@ impl Options {
 /// A path; the patterns of its steps are built once, where they are met.
 pub(super) struct Path<'p> {
     text: &'p str,
-    steps: Vec<Step>,
+    steps: Vec<PutStep>,
 }
 
-struct Step {
+struct PutStep {
     text: String,
     /// The elements that it means in a list; why it means none.
     wanted: OnceCell<Result<Wanted, String>>,
@@ -81,7 +81,7 @@ struct Step {
 
 impl<'p> Path<'p> {
     pub(super) fn read(text: &'p str) -> Self {
-        let step = |text| Step {
+        let step = |text| PutStep {
             text,
             wanted: OnceCell::new(),
         };
@@ -119,7 +119,7 @@ impl Put<'_> {
     }
 
     /// How many places were found at and below a node.
-    fn at(&self, node: &mut Value, path: &[Step]) -> Result<usize, Stop> {
+    fn at(&self, node: &mut Value, path: &[PutStep]) -> Result<usize, Stop> {
         let Some((step, rest)) = path.split_first() else {
             return self.set(node).map(|()| 1).map_err(Stop::Refused);
         };
@@ -159,7 +159,7 @@ impl Put<'_> {
     }
 
     /// The elements of a list that a step means.
-    fn elements(&self, list: &mut Value, step: &Step, rest: &[Step]) -> Result<usize, Stop> {
+    fn elements(&self, list: &mut Value, step: &PutStep, rest: &[PutStep]) -> Result<usize, Stop> {
         let wanted = step.wanted.get_or_init(|| Wanted::read(&step.text));
         let wanted = wanted.as_ref().map_err(|why| Stop::Lost(why.clone()))?;
         let mut found = 0;
@@ -225,7 +225,7 @@ impl Put<'_> {
 }
 
 /// What is made where something is still to come, or to be set.
-fn blank(rest: &[Step]) -> Value {
+fn blank(rest: &[PutStep]) -> Value {
     if rest.is_empty() {
         Value::string("")
     } else {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use model::{RolloutState, RolloutStatus};
-use plan::set::Place;
+use plan::set::MemberPlace;
 
 use super::fleet::{Fleet, Revision, Target, is_deletion, lifecycle, name};
 
@@ -95,7 +95,7 @@ impl Fleet {
             let none = theirs().map(|(n, _)| (n.clone(), String::new(), false));
             return Some(none.collect());
         };
-        let places: Vec<Place<'_>> = theirs().map(|(n, t)| self.place_of(n, t)).collect();
+        let places: Vec<MemberPlace<'_>> = theirs().map(|(n, t)| self.place_of(n, t)).collect();
         let steps = plan::set::steps(rollout, status, &places);
         let both = theirs().zip(steps);
         let named = both.map(|((n, _), s)| {
@@ -105,8 +105,8 @@ impl Fleet {
         Some(named.collect())
     }
 
-    fn place_of<'a>(&'a self, name: &'a str, target: &'a Target) -> Place<'a> {
-        Place {
+    fn place_of<'a>(&'a self, name: &'a str, target: &'a Target) -> MemberPlace<'a> {
+        MemberPlace {
             name,
             uid: Some(&target.uid),
             // What no step has reached waits to be written.

@@ -55,7 +55,7 @@ pub(super) async fn entries(
         let (left, open) = found
             .into_iter()
             .partition(|(open, _)| closed.contains(&open.name));
-        let left: Vec<Found> = left;
+        let left: Vec<OfClass> = left;
         steps::tell(left.iter().map(|(one, _)| one.name.as_str()));
         found = open;
     }
@@ -88,10 +88,10 @@ fn is_whole(id: &str) -> bool {
 }
 
 /// A revision of one of the classes, with what it changes.
-type Found = (Unclassified, Classified);
+type OfClass = (Unclassified, Classified);
 
 /// Every open revision that is selected and of one of the classes.
-async fn found(client: &Client, which: &Which) -> Result<Vec<Found>, Failure> {
+async fn found(client: &Client, which: &Which) -> Result<Vec<OfClass>, Failure> {
     let all = client
         .get(&collection(PACKAGES, &client.namespace, &[]))
         .await?;
@@ -189,8 +189,8 @@ async fn keys(client: &Client) -> BTreeMap<String, HashKey> {
 }
 
 /// What was found: each class as a plan's page tells it, with its inputs' values.
-fn page(found: &[Found]) -> String {
-    let mut classes: BTreeMap<&str, Vec<&Found>> = BTreeMap::new();
+fn page(found: &[OfClass]) -> String {
+    let mut classes: BTreeMap<&str, Vec<&OfClass>> = BTreeMap::new();
     for one in found {
         classes.entry(&one.1.id).or_default().push(one);
     }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Files, PackagePath};
 
-use super::super::MergeOptions;
-use super::super::layout::inside;
-use super::{Moved, goes};
+use super::super::options::MergeOptions;
+use super::super::sides::inside;
+use super::moved::{Moved, goes};
 use crate::kptfile;
 
 /// What one side renamed.

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{ConflictState, File, FileMode, Files, PackagePath};
 use yaml::{Limits, Stream};
 
-use super::super::MergeOptions;
-use super::super::documents::join;
+use super::super::join::join;
 use super::super::marks::{Identity, identity, same_but_marks};
+use super::super::options::MergeOptions;
+use super::moved::{Moved, goes};
 use super::sight::{self, By, Changes, Known, Within};
-use super::{Moved, goes};
 use crate::ignore::Ignore;
 
 /// Puts moved resources into their new files on all sides: first within their packages, then from one package into another.

@@ -39,7 +39,7 @@ pub(super) fn packages(files: &Files) -> Vec<&str> {
 fn package<'p>(packages: &[&'p str], path: &PackagePath) -> &'p str {
     let own = packages
         .iter()
-        .find(|dir| super::super::layout::inside(path, dir));
+        .find(|dir| super::super::sides::inside(path, dir));
     own.copied().unwrap_or_default()
 }
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use model::{Conflict, Decision, File, Files, PackagePath};
 
-use super::super::MergeOptions;
-use super::super::file::Kind;
-use super::super::layout::{Sides, kind};
+use super::super::options::MergeOptions;
 use super::super::record::Recorder;
+use super::super::sides::{FileKind, Sides, kind};
 use crate::ignore::Ignore;
 
 /// How many files are compared with how many at most: of more nobody knows what became of what.
@@ -24,7 +23,7 @@ pub(in super::super) fn moved_and_edited(
 ) -> Vec<Conflict> {
     let gone =
         |path: &PackagePath| !sides.local.contains_key(path) && !sides.upstream.contains_key(path);
-    let text = |path: &PackagePath| kind(path, options, ignored) == Kind::Bytes;
+    let text = |path: &PackagePath| kind(path, options, ignored) == FileKind::Bytes;
     let old = sides
         .base
         .iter()

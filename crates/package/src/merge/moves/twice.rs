@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use model::{Conflict, Files, PackagePath};
 use yaml::{Limits, Stream};
 
-use super::super::MergeOptions;
-use super::super::documents::is_secret;
-use super::super::layout::Sides;
+use super::super::marks::is_secret;
+use super::super::options::MergeOptions;
 use super::super::record::{Recorder, node_value};
+use super::super::sides::Sides;
 use super::sight::{self, By, Changes, Known, Within, fields};
 use crate::ignore::Ignore;
 

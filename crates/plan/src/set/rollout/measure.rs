@@ -21,7 +21,7 @@ pub(super) enum Verdict {
 
 /// What is found of the members of a step beside the counts.
 #[derive(Default)]
-pub(super) struct Found<'a> {
+pub(super) struct MembersFound<'a> {
     /// When each of them was published that counts as published.
     pub(super) times: Vec<i64>,
     /// Those that have published what the rollout did not bring.
@@ -45,7 +45,7 @@ pub(super) struct Troubled {
 }
 
 /// The first targets that cannot be made, by name, as a status has room for them.
-pub(super) fn first_unmade(found: &[Found<'_>]) -> Vec<Unmade> {
+pub(super) fn first_unmade(found: &[MembersFound<'_>]) -> Vec<Unmade> {
     let all = found.iter().flat_map(|f| &f.unmade);
     let mut all: Vec<&Unmade> = all.collect();
     all.sort();
@@ -76,8 +76,8 @@ pub(super) fn count<'a>(
     (remembered, began): (&Members, i64),
     members: &[&Target<'a>],
     step: &mut StepStatus,
-) -> Found<'a> {
-    let mut found = Found::default();
+) -> MembersFound<'a> {
+    let mut found = MembersFound::default();
     *step = StepStatus {
         name: std::mem::take(&mut step.name),
         takes: std::mem::take(&mut step.takes),

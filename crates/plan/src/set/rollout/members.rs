@@ -76,8 +76,8 @@ impl Target<'_> {
         is_there && !self.is_written && found.is_some_and(|p| Some(p.commit) != p.then)
     }
 
-    fn place(&self) -> Place<'_> {
-        Place {
+    fn place(&self) -> MemberPlace<'_> {
+        MemberPlace {
             name: self.name.as_str(),
             uid: self
                 .variant
@@ -133,7 +133,7 @@ fn reached<'m>(members: &'m Members, mark: &UidMark) -> Option<&'m Member> {
 
 /// What decides on the step of a target, beside what its set remembers of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct MemberPlace<'a> {
     /// The name of its variant.
     pub name: &'a str,
     /// The uid of its variant; `None` before that is made.
@@ -144,7 +144,7 @@ pub struct Place<'a> {
     pub labels: Option<&'a Pairs>,
 }
 
-impl Place<'_> {
+impl MemberPlace<'_> {
     /// Its place among those of a share.
     fn order(&self) -> String {
         wanted::order(self.uid.unwrap_or(self.name))
@@ -205,7 +205,7 @@ pub fn is_early(status: &RolloutStatus, variant: &str) -> bool {
 pub fn steps<'r>(
     rollout: &'r Rollout,
     status: &RolloutStatus,
-    variants: &[Place<'_>],
+    variants: &[MemberPlace<'_>],
 ) -> Vec<Option<&'r str>> {
     let shares = |step: &model::RolloutStep| matches!(step.members, StepMembers::Percent(_));
     let open = !status.awaited.is_empty() && rollout.steps.iter().any(shares);
@@ -234,7 +234,7 @@ pub(super) fn assign(
 fn place<'a>(
     rollout: &Rollout,
     status: &RolloutStatus,
-    targets: impl ExactSizeIterator<Item = Place<'a>>,
+    targets: impl ExactSizeIterator<Item = MemberPlace<'a>>,
 ) -> Vec<usize> {
     let last = rollout.steps.len().saturating_sub(1);
     let known = |at: usize| status.steps.get(at);

@@ -28,11 +28,11 @@ use super::observed::{Existing, Observed};
 use crate::Report;
 use crate::digest::wanted;
 use crate::early::Early;
+pub use members::{MemberPlace, is_early, step_of, steps, waits_for_step};
 use members::{Members, Target};
-pub use members::{Place, is_early, step_of, steps, waits_for_step};
 use moves::Moves;
 pub(super) use news::news;
-use walk::Walk;
+use walk::RolloutWalk;
 
 /// On a set (any value): no further step opens while it stands.
 pub const PAUSE: &str = "offshoot.dev/rollout-pause";
@@ -122,7 +122,7 @@ pub(super) fn steer<'a>(
     remember(o, &mut status, &ours, upstreams);
     named::named(rollout, &mut status);
     answer(set, &mut status);
-    let mut steered = Walk {
+    let mut steered = RolloutWalk {
         o,
         rollout,
         paused: set.meta.annotations.contains_key(PAUSE),

@@ -230,7 +230,7 @@ impl<'a> Undo<'a> {
         let status = &mut self.steered.status;
         let steps = members::assign(rollout, status, targets);
         let mut diverged = Vec::new();
-        let mut cannot = measure::Found::default();
+        let mut cannot = measure::MembersFound::default();
         for (target, step) in targets.iter().zip(steps) {
             let member = target.reached(&status.members);
             match (status.steps.get_mut(step), target.variant) {

@@ -9,7 +9,7 @@ use model::{
 
 use super::super::observed::{Existing, Observed};
 use super::before;
-use super::measure::{self, Found, Troubled, Verdict};
+use super::measure::{self, MembersFound, Troubled, Verdict};
 use super::members::{self, Target};
 use super::restore::{self, Former};
 use super::{Fate, PAUSE, Steered, UNTAGGED, first, named_few};
@@ -17,7 +17,7 @@ use crate::early::Early;
 use crate::variant::words::PUT_BACK;
 
 /// A rollout, and what its steps are walked over.
-pub(super) struct Walk<'a, 'b> {
+pub(super) struct RolloutWalk<'a, 'b> {
     pub(super) o: &'a Observed,
     pub(super) rollout: &'b Rollout,
     pub(super) paused: bool,
@@ -55,7 +55,7 @@ impl End {
     }
 }
 
-impl Walk<'_, '_> {
+impl RolloutWalk<'_, '_> {
     /// Counts the members of each step, opens what may be open, and says what becomes of each target.
     pub(super) fn walk(self, mut status: RolloutStatus) -> Steered {
         let steps = members::assign(self.rollout, &status, self.targets);
@@ -136,7 +136,7 @@ impl Walk<'_, '_> {
     fn open(
         &self,
         status: &mut RolloutStatus,
-        mut found: Vec<Found<'_>>,
+        mut found: Vec<MembersFound<'_>>,
         former: &[Troubled],
     ) -> End {
         let mut end = End {
@@ -295,7 +295,7 @@ impl Walk<'_, '_> {
 }
 
 /// Whom an open step waits for although nothing of them is open; empty where there is nobody.
-fn waits_for(step: &StepStatus, found: &Found<'_>) -> String {
+fn waits_for(step: &StepStatus, found: &MembersFound<'_>) -> String {
     let mut said = Vec::new();
     if let Some(named) = named_few(&found.suspended) {
         said.push(format!(

@@ -11,89 +11,25 @@ use std::sync::Arc;
 
 use gix::ObjectId;
 
-use crate::batch::{Accepted, Round};
+use super::Publisher;
+use super::offer::Offer;
+use super::round::{Accepted, Round};
 use crate::disk::{Disk, View};
 use crate::error::{Error, Result};
 use crate::lru::{SLOT, lock};
 use crate::object::Oid as _;
-use crate::repository::Repository;
-use crate::staged::{Bundle, Part, Parts};
+use crate::reader::Anchor;
+use crate::staged::Bundle;
 use crate::{RefName, Refusal, Submission};
 
-/// The ref, and its value, that brought an object.
-pub(crate) type Anchor = Arc<(RefName, ObjectId)>;
-
-/// What comes along with submissions.
-#[derive(Debug, Default)]
-pub(crate) struct Offer {
-    order: Vec<Part>,
-    ids: BTreeSet<ObjectId>,
-    held: BTreeSet<ObjectId>,
-    relies: BTreeSet<ObjectId>,
-    /// The commits that were looked at, and whether they are kept.
-    commits: BTreeMap<ObjectId, bool>,
-}
-
-impl Offer {
-    pub(crate) fn holds(&self, id: &ObjectId) -> bool {
-        self.ids.contains(id)
-    }
-
-    pub(crate) fn take(&mut self, parts: &Parts) {
-        for part in parts.all.values() {
-            self.add(part.clone());
-        }
-        self.held.extend(&parts.held);
-        self.relies.extend(&parts.relies);
-    }
-
-    fn add(&mut self, part: Part) {
-        if self.ids.insert(part.id()) {
-            self.order.push(part);
-        }
-    }
-
-    /// Takes a commit and those that it stands on. One that a ref shows now, and that another moves on from, keeps what it
-    /// brought, and so do those in its history: `shown` are the values of the refs that are about to move.
-    pub(crate) fn take_all(&mut self, bundle: &Bundle, shown: &BTreeSet<ObjectId>) {
-        self.take_below(bundle, shown, false);
-    }
-
-    fn take_below(&mut self, bundle: &Bundle, shown: &BTreeSet<ObjectId>, kept: bool) {
-        // Commits stand on each other in many ways: each is looked at once, and once more if it turns out to be kept.
-        let before = self.commits.get(&bundle.of.commit);
-        if before.is_some_and(|before| *before || !kept) {
-            return;
-        }
-        self.commits.insert(bundle.of.commit, kept);
-        self.take(&bundle.parts);
-        if kept {
-            self.held.extend(bundle.parts.all.keys());
-        }
-        for needed in &bundle.needs {
-            let at = &needed.of.commit;
-            let parent = bundle.of.parents.contains(at);
-            self.take_below(needed, shown, parent && (kept || shown.contains(at)));
-        }
-    }
-
-    fn join(&mut self, other: Self) {
-        for part in other.order {
-            self.add(part);
-        }
-        self.held.extend(other.held);
-        self.relies.extend(other.relies);
-    }
-}
-
-impl<D: Disk> Repository<D> {
+impl<D: Disk> Publisher<D> {
     /// Takes a submission's objects into the round, or says which one that it relies on is not there.
     pub(crate) fn take_offer(&self, offer: Offer, round: &mut Round) -> Result<Option<Refusal>> {
         for id in &offer.relies {
             let known = offer.holds(id) || round.offer.holds(id) || round.offer.relies.contains(id);
-            if !known && self.disk.kind(id)?.is_none() {
+            if !known && self.reader.disk.kind(id)?.is_none() {
                 // What was read before is no help: it would lead here again.
-                self.forget();
+                self.reader.forget();
                 return Ok(Some(Refusal::Gone { id: id.to_string() }));
             }
         }
@@ -111,8 +47,8 @@ impl<D: Disk> Repository<D> {
             }
             match part.packed()? {
                 Some(packed) => round.objects.push(packed),
-                None if self.disk.has(&id)? => {}
-                None => return Err(self.missing("file", &id)),
+                None if self.reader.disk.has(&id)? => {}
+                None => return Err(self.reader.missing("file", &id)),
             }
         }
         Ok(())
@@ -126,7 +62,7 @@ impl<D: Disk> Repository<D> {
         now: &BTreeMap<RefName, crate::journal::Edit>,
         view: &dyn View,
     ) -> Result<bool> {
-        let anchored = || match self.anchors.get(id) {
+        let anchored = || match self.reader.anchors.get(id) {
             Some(anchor) => {
                 let (name, at) = &*anchor;
                 let moves = now.get(name).is_some_and(|edit| edit.new != Some(*at));
@@ -136,7 +72,7 @@ impl<D: Disk> Repository<D> {
         };
         // Being there is not enough: somebody may be pruning what no ref leads to. Nor is being kept, once somebody has.
         let kept = held.contains(id) || lock(&self.kept).contains(id) || anchored()?;
-        Ok(kept && self.disk.has(id)?)
+        Ok(kept && self.reader.disk.has(id)?)
     }
 
     /// Notes which refs keep what a submission brought.
@@ -155,7 +91,7 @@ impl<D: Disk> Repository<D> {
 
     fn anchor(&self, bundle: &Bundle, anchor: &Anchor) {
         for id in bundle.parts.all.keys() {
-            self.anchors.put(*id, Arc::clone(anchor), SLOT);
+            self.reader.anchors.put(*id, Arc::clone(anchor), SLOT);
         }
         for needed in &bundle.needs {
             self.anchor(needed, anchor);

@@ -4,43 +4,28 @@
 //! happened. As for a push that nobody answered (X4), what stands decides: it is completed before
 //! anything else is written, or whoever asks is told what keeps it from being whole.
 
+use super::Publisher;
+use super::forward::Rolled;
+use super::round::Landed;
 use crate::Refusal;
-use crate::batch::Landed;
-use crate::disk::{Disk, RawEdit, View};
+use crate::disk::{Disk, View};
 use crate::error::{Error, Result};
-use crate::forward::Rolled;
 use crate::journal::Edit;
 use crate::object::commit_id;
-use crate::repository::Repository;
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> Publisher<D> {
     /// What an error comes to where something may stand already.
     pub(crate) fn unsure(&self, error: Error) -> Result<Landed> {
         if let Error::Stopped { .. } = error {
             return Err(error);
         }
-        tracing::warn!(url = self.url, %error, "what was published stands in part at least");
+        tracing::warn!(url = self.reader.url, %error, "what was published stands in part at least");
         Ok(Landed::Unheard)
-    }
-
-    /// Whether any of these refs is where it was to go.
-    pub(crate) fn any_moved(&self, edits: &[RawEdit]) -> bool {
-        let look = || -> Result<bool> {
-            let view = self.disk.view()?;
-            for edit in edits {
-                if view.get(&edit.name)? == edit.new {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        };
-        // What cannot be read may have moved.
-        look().unwrap_or(true)
     }
 
     /// Whether something waits to be completed on this disk, where no remote decides what stands.
     pub(crate) fn half_moved(&self) -> bool {
-        self.disk.upstream().is_none() && self.is_unheard()
+        self.reader.disk.upstream().is_none() && self.is_unheard()
     }
 
     /// Completes changes of which something stands here. What one of them replaces goes only where
@@ -53,7 +38,7 @@ impl<D: Disk> Repository<D> {
             for edit in made {
                 self.finish_edits(std::iter::once(edit))?;
             }
-            let view = self.disk.view()?;
+            let view = self.reader.disk.view()?;
             let whole = self.not_standing(&*view, edits)?.is_none();
             drop(view);
             if whole {
@@ -78,7 +63,7 @@ impl<D: Disk> Repository<D> {
 
     /// Why a change that was completed as far as it goes is not whole on this disk.
     pub(crate) fn kept_out(&self, view: &dyn View, edits: &[Edit]) -> Result<Option<Refusal>> {
-        if self.disk.upstream().is_some() {
+        if self.reader.disk.upstream().is_some() {
             return Ok(None);
         }
         let Some(edit) = self.not_standing(view, edits)? else {
@@ -94,15 +79,5 @@ impl<D: Disk> Repository<D> {
             expected: wanted.map_or_else(|| "absent".to_owned(), |id| id.to_string()),
             found: found.as_ref().map(commit_id),
         }))
-    }
-
-    /// Others keep moving what is to be written, or stand in its way.
-    pub(crate) fn restless(&self) -> Error {
-        Error::Remote {
-            attempt: "write to",
-            url: self.url.clone(),
-            class: model::Class::Unavailable,
-            text: "its refs keep moving; nothing was written".to_owned(),
-        }
     }
 }

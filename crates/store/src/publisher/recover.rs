@@ -5,15 +5,15 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::disk::{Disk, Moved, View, Who};
+use super::Publisher;
+use crate::disk::{Disk, Who};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::lru::lock;
 use crate::object::commit_id;
-use crate::repository::Repository;
-use crate::{Intent, IntentId, IntentRef, Scope};
+use crate::{Intent, IntentId, IntentRef};
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> Publisher<D> {
     /// Runs once, when the repository is opened. A remote that cannot be asked now is asked before
     /// anything else is pushed; until then, nobody knows what the intents came to.
     pub(crate) fn recover(&self, fetched: bool, who: &Who) -> Result<()> {
@@ -21,12 +21,12 @@ impl<D: Disk> Repository<D> {
         // Until the end of this: what fails on the way leaves something half there.
         self.waits.store(waits, Ordering::Release);
         // The mirror shows what was heard last: a push without an answer may stand at the remote all the same.
-        if self.disk.upstream().is_some() && waits && !fetched {
+        if self.reader.disk.upstream().is_some() && waits && !fetched {
             match self.bring(who) {
                 Ok(()) => {}
                 Err(Error::Stopped { url }) => return Err(Error::Stopped { url }),
                 Err(error) => {
-                    tracing::warn!(url = self.url, %error, "open intents wait for the remote");
+                    tracing::warn!(url = self.reader.url, %error, "open intents wait for the remote");
                     return Ok(());
                 }
             }
@@ -42,7 +42,7 @@ impl<D: Disk> Repository<D> {
     pub(crate) fn recover_at_open(&self, fetched: bool, who: &Who) -> Result<()> {
         match self.recover(fetched, who) {
             Err(error) if is_broken(&error) => {
-                tracing::warn!(url = self.url, %error, "open intents wait until it is mended");
+                tracing::warn!(url = self.reader.url, %error, "open intents wait until it is mended");
                 Ok(())
             }
             done => done,
@@ -52,7 +52,7 @@ impl<D: Disk> Repository<D> {
     /// Completes what the intents name and stands in part. One that cannot be looked at keeps nobody from the others.
     fn settle_open(&self, who: &Who) -> Result<()> {
         let open = lock(&self.journal).open().clone();
-        let view = self.disk.view()?;
+        let view = self.reader.disk.view()?;
         let mut standing = Vec::new();
         let mut failed = Ok(());
         // Of what stood as a whole nothing is put back: a ref of it that is elsewhere by now was moved by somebody.
@@ -65,7 +65,7 @@ impl<D: Disk> Repository<D> {
             }
         }
         drop(view);
-        let upstream = self.disk.upstream();
+        let upstream = self.reader.disk.upstream();
         if let Some(upstream) = upstream {
             // What it does not take now, it is offered at no later look: discovery tells what is half done.
             let changes: Vec<&[Edit]> = standing.iter().map(|(_, edits)| *edits).collect();
@@ -86,43 +86,10 @@ impl<D: Disk> Repository<D> {
         failed
     }
 
-    /// Moves the refs of ours only that belong to what the remote took.
-    pub(crate) fn finish_local(&self, edits: &[Edit]) -> Result<()> {
-        self.finish_edits(edits.iter().filter(|e| e.scope == Scope::Local))
-    }
-
-    pub(crate) fn finish_edits<'a>(&self, edits: impl Iterator<Item = &'a Edit>) -> Result<()> {
-        let mut left = Vec::new();
-        let view = self.disk.view()?;
-        for edit in edits {
-            // A ref that is neither where it was nor where it was to go belongs to whoever moved it.
-            if self.still_old(&*view, edit)? {
-                left.push(edit.raw());
-            }
-        }
-        drop(view);
-        left.sort_by_key(|e| e.new.is_none());
-        match self.move_refs(&left)? {
-            Moved::All => self.disk.refs_durable(),
-            // Somebody moved one of them since: theirs stands.
-            Moved::Stale(_) => Ok(()),
-        }
-    }
-
-    pub(crate) fn still_old(&self, view: &dyn View, edit: &Edit) -> Result<bool> {
-        let now = view.get(&edit.name)?;
-        Ok(now == edit.old && edit.old != edit.new)
-    }
-
-    /// Whether a remote has still to be asked what became of the last process's intents.
-    pub(crate) fn waits(&self) -> bool {
-        self.waits.load(Ordering::Acquire)
-    }
-
     pub(crate) fn open_intents(&self) -> Result<Vec<Intent>> {
-        self.alive()?;
+        self.reader.alive()?;
         let open = lock(&self.journal).open().clone();
-        let view = self.disk.view()?;
+        let view = self.reader.disk.view()?;
         let mut intents = Vec::with_capacity(open.len());
         for (id, entry) in open {
             let mut refs = Vec::with_capacity(entry.edits.len());
@@ -171,7 +138,7 @@ fn is_broken(error: &Error) -> bool {
     )
 }
 
-/// The same as [`Repository::stands`], for refs that were looked at.
+/// The same as [`Publisher::stands`], for refs that were looked at.
 fn any_stands(refs: &[IntentRef]) -> bool {
     let made = refs.iter().any(|r| r.to.is_some());
     refs.iter().any(|r| r.stands && (r.to.is_some() || !made))

@@ -6,16 +6,17 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
-use crate::batch::Waiting;
 use crate::disk::{Disk, Who};
 use crate::error::Result;
 use crate::lru::lock;
-use crate::repository::Repository;
+use crate::publisher::Publisher;
+use crate::publisher::round::Waiting;
+use crate::reader::RepoReader;
 use crate::stats::add;
 use crate::{Announced, Answer, Submission};
 
@@ -30,7 +31,7 @@ pub(crate) enum Job {
 
 /// What waits for the writer.
 #[derive(Default)]
-pub(crate) struct Queue {
+struct Queue {
     waiting: VecDeque<(u64, Job)>,
     busy: bool,
     /// Tickets of those who announced a submission, and have not come yet.
@@ -58,13 +59,19 @@ impl Queue {
     }
 }
 
+/// The one writer of a repository.
+pub(crate) struct RepoWriter<D> {
+    pub(crate) publisher: Publisher<D>,
+    queue: Mutex<Queue>,
+}
+
 /// The writer's claim on the queue; given back even when the writer breaks.
-struct Busy<D: Disk>(Arc<Repository<D>>);
+struct Busy<D: Disk>(Arc<RepoWriter<D>>);
 
 impl<D: Disk> Drop for Busy<D> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.stop();
+            self.0.reader().stop();
             let mut queue = lock(&self.0.queue);
             queue.busy = false;
             queue.waiting.clear();
@@ -72,14 +79,26 @@ impl<D: Disk> Drop for Busy<D> {
     }
 }
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> RepoWriter<D> {
+    pub(crate) fn new(publisher: Publisher<D>) -> Self {
+        Self {
+            publisher,
+            queue: Mutex::default(),
+        }
+    }
+
+    /// What is read of the repository.
+    pub(crate) fn reader(&self) -> &RepoReader<D> {
+        &self.publisher.reader
+    }
+
     /// Hands a job to the writer and waits for its answer.
     pub(crate) async fn enqueue<T>(
         self: &Arc<Self>,
         announced: Option<Announced>,
         job: impl FnOnce(oneshot::Sender<T>) -> Job,
     ) -> Result<T> {
-        self.alive()?;
+        self.reader().alive()?;
         let (answer, heard) = oneshot::channel();
         lock(&self.queue).wait(job(answer));
         // First in line, then the announcement goes: the other way round the writer might begin without it.
@@ -89,7 +108,7 @@ impl<D: Disk> Repository<D> {
             YieldOnce(false).await;
         }
         self.wake();
-        heard.await.map_err(|_| self.gone())
+        heard.await.map_err(|_| self.reader().gone())
     }
 
     /// Says that a submission is being built. Where the writer works in its callers' own tasks,
@@ -104,16 +123,16 @@ impl<D: Disk> Repository<D> {
             queue.coming.insert(ticket);
             ticket
         };
-        let repository = Arc::clone(self);
+        let writer = Arc::clone(self);
         Announced::until(move || {
-            lock(&repository.queue).coming.remove(&ticket);
-            repository.wake();
+            lock(&writer.queue).coming.remove(&ticket);
+            writer.wake();
         })
     }
 
     /// How many make a batch that waits for nobody.
     fn full(&self) -> usize {
-        self.limits.batch.clamp(1, GATHER)
+        self.reader().limits.batch.clamp(1, GATHER)
     }
 
     fn wake(self: &Arc<Self>) {
@@ -124,7 +143,7 @@ impl<D: Disk> Repository<D> {
         queue.busy = true;
         drop(queue);
         let busy = Busy(Arc::clone(self));
-        self.disk.run(Box::new(move || {
+        self.reader().disk.run(Box::new(move || {
             while let Some(batch) = busy.0.take() {
                 busy.0.serve(batch);
             }
@@ -135,7 +154,7 @@ impl<D: Disk> Repository<D> {
     /// `None` when there is nothing yet, and then the writer is idle.
     fn take(&self) -> Option<Batch> {
         // Without a remote nobody is asked who we are.
-        let alike = self.disk.upstream().is_none();
+        let alike = self.reader().disk.upstream().is_none();
         let mut queue = lock(&self.queue);
         let first = queue.waiting.front().map(|(_, job)| job.who());
         let Some(who) = first.filter(|_| !queue.expects(self.full())) else {
@@ -147,7 +166,7 @@ impl<D: Disk> Repository<D> {
             fetches: Vec::new(),
             submissions: Vec::new(),
         };
-        while batch.submissions.len() < self.limits.batch.max(1) {
+        while batch.submissions.len() < self.reader().limits.batch.max(1) {
             // One push carries one set of credentials: nobody's commits travel with somebody else's.
             let same = |job: &Job| alike || Arc::ptr_eq(&job.who(), &batch.who);
             if !queue.waiting.front().is_some_and(|(_, job)| same(job)) {
@@ -167,16 +186,16 @@ impl<D: Disk> Repository<D> {
     fn serve(&self, batch: Batch) {
         // Fetched first: what came with it in line is judged by what the remote shows now.
         if !batch.fetches.is_empty() {
-            let result = self.refetch(&batch.who);
+            let result = self.publisher.refetch(&batch.who);
             for answer in batch.fetches {
                 // Nobody waits any more: nothing is lost, the refs are on disk.
                 drop(answer.send(result.clone()));
             }
         }
         if !batch.submissions.is_empty() {
-            add(&self.counters.batches, 1);
-            add(&self.counters.submissions, batch.submissions.len());
-            self.publish(batch.submissions, &batch.who);
+            add(&self.reader().counters.batches, 1);
+            add(&self.reader().counters.submissions, batch.submissions.len());
+            self.publisher.publish(batch.submissions, &batch.who);
         }
     }
 }

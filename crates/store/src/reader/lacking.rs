@@ -10,11 +10,11 @@ use std::sync::Arc;
 use gix::ObjectId;
 use gix::objs::Kind;
 
+use super::RepoReader;
 use crate::RefName;
 use crate::disk::{Disk, Lacking, RawEdit, RawRefs};
 use crate::error::{Error, Result};
 use crate::object::{Oid as _, RawEntry, SUBMODULE, TREE, name_order, next_entry};
-use crate::repository::Repository;
 use crate::staged::Packed;
 
 /// Commits that are looked at to find out whether the other side has an old one.
@@ -25,7 +25,7 @@ const BRANCHES: usize = 16;
 const OBJECTS: usize = 100_000;
 const BYTES: usize = 64 << 20;
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> RepoReader<D> {
     /// The objects that the new values of refs lead to and that a side with these refs lacks; `None` if
     /// they are too many to be packed here. `along` is what need not be read from disk.
     pub(crate) fn lacking(
@@ -36,7 +36,7 @@ impl<D: Disk> Repository<D> {
     ) -> Result<Lacking> {
         let mut known = Known::new(self, edits, theirs)?;
         let mut sending = Sending {
-            repository: self,
+            reader: self,
             along,
             sent: BTreeSet::new(),
             objects: Vec::new(),
@@ -68,7 +68,7 @@ impl<D: Disk> Repository<D> {
 
 /// What the other side has, found out as far as it is asked for.
 struct Known<'a, D> {
-    repository: &'a Repository<D>,
+    reader: &'a RepoReader<D>,
     tips: BTreeSet<ObjectId>,
     /// Commits that it has, and those of them whose parents were not looked at.
     seen: BTreeSet<ObjectId>,
@@ -76,7 +76,7 @@ struct Known<'a, D> {
 }
 
 impl<'a, D: Disk> Known<'a, D> {
-    fn new(repository: &'a Repository<D>, edits: &[RawEdit], theirs: &RawRefs) -> Result<Self> {
+    fn new(reader: &'a RepoReader<D>, edits: &[RawEdit], theirs: &RawRefs) -> Result<Self> {
         let shared = |name: &RefName| {
             let short = name.as_str().strip_prefix("refs/heads/");
             short.is_some_and(|short| !short.contains('/'))
@@ -85,13 +85,13 @@ impl<'a, D: Disk> Known<'a, D> {
         let shared = theirs.iter().filter(|(name, _)| shared(name));
         let first = moved.chain(shared.map(|(_, id)| id).take(BRANCHES));
         let mut known = Self {
-            repository,
+            reader,
             tips: theirs.values().copied().collect(),
             seen: BTreeSet::new(),
             next: VecDeque::new(),
         };
         for id in first {
-            if let Some(commit) = repository.peel(*id)? {
+            if let Some(commit) = reader.peel(*id)? {
                 known.note(commit);
             }
         }
@@ -114,8 +114,8 @@ impl<'a, D: Disk> Known<'a, D> {
                 return Ok(false);
             };
             // What they have need not be here.
-            if self.repository.kind(&next)? == Some(Kind::Commit) {
-                for parent in &self.repository.read_commit(&next)?.parents {
+            if self.reader.kind(&next)? == Some(Kind::Commit) {
+                for parent in &self.reader.read_commit(&next)?.parents {
                     self.note(parent.oid()?);
                 }
             }
@@ -125,7 +125,7 @@ impl<'a, D: Disk> Known<'a, D> {
 
 /// What is sent.
 struct Sending<'a, D> {
-    repository: &'a Repository<D>,
+    reader: &'a RepoReader<D>,
     along: &'a BTreeMap<ObjectId, Arc<Packed>>,
     sent: BTreeSet<ObjectId>,
     objects: Vec<Arc<Packed>>,
@@ -142,7 +142,7 @@ impl<D: Disk> Sending<'_, D> {
         let object = match self.along.get(id) {
             Some(object) => Arc::clone(object),
             None => {
-                let found = match self.repository.read(id) {
+                let found = match self.reader.read(id) {
                     // Git sends it without having it here as a whole.
                     Err(Error::TooLarge { .. }) => {
                         self.bytes = usize::MAX;
@@ -150,7 +150,7 @@ impl<D: Disk> Sending<'_, D> {
                     }
                     found => found?,
                 };
-                let (kind, raw) = found.ok_or_else(|| self.repository.missing("object", id))?;
+                let (kind, raw) = found.ok_or_else(|| self.reader.missing("object", id))?;
                 self.bytes = self.bytes.saturating_add(raw.len());
                 Arc::new(Packed::new(kind, raw)?)
             }
@@ -179,10 +179,10 @@ impl<D: Disk> Sending<'_, D> {
             if self.is_too_much() {
                 return Ok(());
             }
-            let raw = self.repository.read_as(&id, Kind::Tree)?;
+            let raw = self.reader.read_as(&id, Kind::Tree)?;
             let mut old = Vec::with_capacity(before.len());
             for id in &before {
-                old.push(self.repository.read_as(id, Kind::Tree)?);
+                old.push(self.reader.read_as(id, Kind::Tree)?);
             }
             for (entry, beside) in fresh(&raw, &old) {
                 match entry.mode {

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 /// What is reconciled. Repositories come first: others wait for what they hold.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Key {
+pub(crate) enum Key {
     /// A registered repository.
     Repository(ObjectKey),
     /// A set.
@@ -45,7 +45,7 @@ impl Key {
 
 /// What became of a key's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
+pub(crate) enum Done {
     /// Rest until something wakes it.
     Rest,
     /// Again at once: something else was found than expected.
@@ -96,14 +96,14 @@ struct Inner {
 
 /// The queue.
 #[derive(Debug)]
-pub struct Queue {
+pub(crate) struct Queue {
     inner: Mutex<Inner>,
     changed: Notify,
 }
 
 impl Queue {
     /// A queue that hands out this many keys at once, at least one.
-    pub fn of(slots: usize) -> Self {
+    pub(crate) fn of(slots: usize) -> Self {
         Self {
             inner: Mutex::new(Inner {
                 slots: slots.max(1),
@@ -114,19 +114,19 @@ impl Queue {
     }
 
     /// Puts a key in line, unless it is there.
-    pub fn add(&self, key: Key) {
+    pub(crate) fn add(&self, key: Key) {
         self.with(|inner| inner.add(key));
         self.changed.notify_one();
     }
 
     /// Puts a key in line after a time, unless it is to come sooner.
-    pub fn add_after(&self, key: Key, after: Duration) {
+    pub(crate) fn add_after(&self, key: Key, after: Duration) {
         self.with(|inner| inner.add_after(key, Instant::now() + after));
         self.changed.notify_one();
     }
 
     /// The next key, once one may be worked on; `None` once the queue is closed. The caller must answer with [`Queue::done`].
-    pub async fn next(&self) -> Option<Key> {
+    pub(crate) async fn next(&self) -> Option<Key> {
         loop {
             // Listening begins before the look: what comes in between is not slept through.
             let changed = self.changed.notified();
@@ -157,14 +157,14 @@ impl Queue {
     }
 
     /// Says what became of a key's turn.
-    pub fn done(&self, key: &Key, done: Done) {
+    pub(crate) fn done(&self, key: &Key, done: Done) {
         self.with(|inner| inner.done(key, done));
         self.changed.notify_one();
     }
 
     /// Gives back the slot of a key that is worked on and waits for somebody else; it is handed out to no other turn
     /// until [`Queue::done`] all the same.
-    pub fn lend(&self, key: &Key) {
+    pub(crate) fn lend(&self, key: &Key) {
         self.with(|inner| {
             if inner.running.contains(key) && inner.lent.insert(key.clone()) {
                 inner.give_back(key);
@@ -174,19 +174,19 @@ impl Queue {
     }
 
     /// Ends every wait; nothing is handed out any more.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.with(|inner| inner.closed = true);
         self.changed.notify_waiters();
         self.changed.notify_one();
     }
 
     /// Keys that are in line or worked on; timers do not count.
-    pub fn busy(&self) -> usize {
+    pub(crate) fn busy(&self) -> usize {
         self.with(|inner| inner.waiting.len() + inner.running.len())
     }
 
     /// Keys that will be tried again because they failed.
-    pub fn retries(&self) -> Vec<String> {
+    pub(crate) fn retries(&self) -> Vec<String> {
         self.with(|inner| {
             let due = |key: &&Key| inner.due.contains_key(*key);
             let keys = inner.missed.keys().filter(due);

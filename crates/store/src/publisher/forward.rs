@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use gix::ObjectId;
 
+use super::Publisher;
 use crate::disk::{Disk, Pushed, RawEdit, Upstream, Who};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
-use crate::repository::Repository;
 use crate::{RefName, Refusal, Scope};
 
 /// What of some changes the remote has not taken yet.
@@ -52,7 +52,7 @@ impl Rolled {
     }
 }
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> Publisher<D> {
     /// Completes changes of which something stands at the remote, as the mirror shows it now. What
     /// one of them replaces goes only where everything that it makes stands.
     pub(crate) fn roll_forward(
@@ -75,7 +75,7 @@ impl<D: Disk> Repository<D> {
                 break;
             }
             let names: Vec<&str> = edits.iter().map(|e| e.name.as_str()).collect();
-            tracing::info!(url = self.url, ?names, "completing a push");
+            tracing::info!(url = self.reader.url, ?names, "completing a push");
             match self.push_step(upstream, &edits, &beside, &BTreeMap::new(), who) {
                 Ok(Pushed::Taken | Pushed::Stale(_)) => {}
                 Ok(Pushed::Declined(names)) => {
@@ -102,7 +102,7 @@ impl<D: Disk> Repository<D> {
         changes: &[&[Edit]],
         declined: &BTreeMap<RefName, String>,
     ) -> Result<Left> {
-        let view = self.disk.view()?;
+        let view = self.reader.disk.view()?;
         let mut left = Left::default();
         for edits in changes {
             let remote = edits.iter().filter(|e| e.scope == Scope::Remote);

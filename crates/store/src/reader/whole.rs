@@ -6,10 +6,10 @@ use gix::ObjectId;
 use gix::objs::Kind;
 use model::{CommitId, TreeId};
 
+use super::RepoReader;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{Oid as _, SUBMODULE, TREE, next_entry};
-use crate::repository::Repository;
 
 /// How many objects one look visits; beyond it, commits and the packages' own directories are looked up alone.
 const VISITS: usize = 200_000;
@@ -26,7 +26,7 @@ struct Look {
     visits: usize,
 }
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> RepoReader<D> {
     /// Which of these packages are not whole, each with what is missing first.
     pub(crate) fn find_broken(
         &self,

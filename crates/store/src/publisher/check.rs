@@ -10,15 +10,16 @@ use gix::ObjectId;
 use gix::objs::Kind;
 use model::{CommitId, TreeId};
 
-use crate::batch::{Accepted, Round};
+use super::Publisher;
+use super::offer::Offer;
+use super::round::{Accepted, Round};
 use crate::disk::{Disk, View};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::object::{CommitText, Oid as _, commit_id, tree_id};
-use crate::repository::Repository;
-use crate::reuse::Offer;
 use crate::staged::Parts;
 use crate::{BranchEdit, Expect, RefEdit, RefName, Refusal, Scope, Submission};
+use crate::{build, tree};
 
 /// What was found.
 pub(crate) enum Checked {
@@ -26,7 +27,7 @@ pub(crate) enum Checked {
     No(Refusal),
 }
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> Publisher<D> {
     pub(crate) fn check_one(
         &self,
         submission: &Submission,
@@ -96,9 +97,9 @@ impl<D: Disk> Repository<D> {
         if round.offer.holds(&to) || submission.written.iter().any(comes) {
             return Ok(());
         }
-        match self.disk.kind(&to)? {
+        match self.reader.disk.kind(&to)? {
             Some(Kind::Commit) => Ok(()),
-            _ => Err(self.missing("commit", &to)),
+            _ => Err(self.reader.missing("commit", &to)),
         }
     }
 
@@ -113,7 +114,7 @@ impl<D: Disk> Repository<D> {
         let old = candidate.get(&edit.name)?;
         let found = match old {
             // Tags of people may be annotated: an expectation may name the tag or the commit that it stands for.
-            Some(id) => Some(self.peel(id)?.unwrap_or(id)),
+            Some(id) => Some(self.reader.peel(id)?.unwrap_or(id)),
             None => None,
         };
         let found = found.as_ref().map(commit_id);
@@ -156,8 +157,12 @@ impl<D: Disk> Repository<D> {
         };
         // Only the package's own directory is compared: others may have published to the same branch meanwhile, and
         // that is no conflict.
-        let root = self.read_commit(&head)?.tree.oid()?;
-        let found = self.find_subtree(&root, &edit.dir)?.as_ref().map(tree_id);
+        let root = self.reader.read_commit(&head)?.tree.oid()?;
+        let found = self
+            .reader
+            .find_subtree(&root, &edit.dir)?
+            .as_ref()
+            .map(tree_id);
         if !fits(&edit.expect, found) {
             return Ok(Err(Refusal::Directory {
                 branch: edit.branch.clone(),
@@ -168,20 +173,23 @@ impl<D: Disk> Repository<D> {
         }
         let content = edit.content.map(|tree: TreeId| tree.oid()).transpose()?;
         if let Some(content) = &content {
-            self.gather(content, made);
+            build::gather(&self.reader, content, made);
         }
         // What both trees have in common is noted so that it is neither packed nor pushed again.
-        self.note_held(Some(root), &edit.dir, content.as_ref(), made)?;
-        let root = self.graft(Some(root), &edit.dir, content, made)?;
+        build::note_held(&self.reader, Some(root), &edit.dir, content.as_ref(), made)?;
+        let root = tree::graft(&self.reader, Some(root), &edit.dir, content, made)?;
         let mut parents = vec![head];
         parents.extend(edit.second_parent.map(|p| p.oid()).transpose()?);
-        let commit = self.commit_object(CommitText {
-            tree: &root,
-            parents: &parents,
-            author: &edit.author,
-            committer: &edit.committer,
-            message: &edit.message,
-        })?;
+        let commit = build::commit_object(
+            &self.reader,
+            CommitText {
+                tree: &root,
+                parents: &parents,
+                author: &edit.author,
+                committer: &edit.committer,
+                message: &edit.message,
+            },
+        )?;
         let id = commit.id;
         made.build(commit);
         // The next submission of the batch stands on this commit: approvals of one batch are a chain, not a race.

@@ -4,68 +4,20 @@
 //! filled as far back as somebody asked, and extended forward when the branch moves.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use gix::ObjectId;
 use gix::objs::Kind;
 use model::CommitId;
 
+use super::RepoReader;
+use super::caches::{Walked, WalkedCommit};
 use crate::Dir;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::lru::{SLOT, lock};
 use crate::object::{Oid as _, RawEntry, TREE, commit_id, name_order, next_entry};
-use crate::repository::Repository;
-
-/// Which commit of a first-parent history last changed which directory.
-#[derive(Debug, Default)]
-pub(crate) struct Walked {
-    head: Option<ObjectId>,
-    /// The newest commit that changed a directory, with its place in the history.
-    changed: BTreeMap<String, (i64, ObjectId)>,
-    /// Commits that changed too much to be listed: each is asked about a directory on its own.
-    wide: BTreeMap<i64, Step>,
-    /// The place of the newest commit, and of the next older one: places grow towards the past.
-    newest: i64,
-    oldest: i64,
-    /// The next older commit to look at.
-    next: Option<ObjectId>,
-    /// What the list costs, in bytes.
-    bytes: usize,
-}
-
-/// A commit with its first parent.
-#[derive(Debug, Clone, Copy)]
-struct Step {
-    commit: ObjectId,
-    parent: Option<ObjectId>,
-}
-
-impl Walked {
-    fn of(head: ObjectId) -> Self {
-        Self {
-            head: Some(head),
-            next: Some(head),
-            ..Self::default()
-        }
-    }
-
-    /// Notes what a commit at a place changed; of two the newer one counts.
-    fn note(&mut self, place: i64, step: Step, paths: Option<Vec<String>>) {
-        let Some(paths) = paths else {
-            self.wide.insert(place, step);
-            return;
-        };
-        for path in paths {
-            self.bytes += path.len() + SLOT;
-            let newest = self.changed.entry(path).or_insert((place, step.commit));
-            if place < newest.0 {
-                *newest = (place, step.commit);
-            }
-        }
-    }
-}
 
 /// Heads that are remembered; the oldest is forgotten first.
 const WALKED: usize = 8;
@@ -86,12 +38,12 @@ const LISTED: usize = 16 << 20;
 const LARGE: u64 = 4_000;
 
 /// What a commit changed, as far as the budget goes.
-struct Walk {
+struct ChangedPaths {
     paths: Vec<String>,
     left: u64,
 }
 
-impl<D: Disk> Repository<D> {
+impl<D: Disk> RepoReader<D> {
     pub(crate) fn walk_first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {
         let mut all = Vec::new();
         let mut next = Some(from);
@@ -151,7 +103,7 @@ impl<D: Disk> Repository<D> {
         }
         while let Some(id) = branch.next {
             let (paths, parent) = self.changes(&id, branch.bytes)?;
-            let step = Step { commit: id, parent };
+            let step = WalkedCommit { commit: id, parent };
             let found = match &paths {
                 Some(paths) => paths.iter().any(|path| path == dir.as_str()),
                 None => self.differs(&step, dir)?,
@@ -172,7 +124,7 @@ impl<D: Disk> Repository<D> {
         while let Some(commit) = next {
             let parents = &self.read_commit(&commit)?.parents;
             let parent = parents.first().map(|p| p.oid()).transpose()?;
-            let step = Step { commit, parent };
+            let step = WalkedCommit { commit, parent };
             if self.differs(&step, dir)? {
                 return Ok(Some(commit_id(&commit)));
             }
@@ -194,7 +146,7 @@ impl<D: Disk> Repository<D> {
                     if let Some(branch) = walked.get_mut(at) {
                         // Newer commits get places below the first one's, so that no place that is noted has to change.
                         branch.newest -= 1;
-                        let step = Step {
+                        let step = WalkedCommit {
                             commit: *id,
                             parent,
                         };
@@ -231,7 +183,7 @@ impl<D: Disk> Repository<D> {
             Some(parent) => Some(self.read_commit(parent)?.tree.oid()?),
             None => None,
         };
-        let mut walk = Walk {
+        let mut walk = ChangedPaths {
             paths: Vec::new(),
             left: self.limits.visits / 4,
         };
@@ -240,7 +192,7 @@ impl<D: Disk> Repository<D> {
     }
 
     /// Whether a commit changed one directory.
-    fn differs(&self, step: &Step, dir: &Dir) -> Result<bool> {
+    fn differs(&self, step: &WalkedCommit, dir: &Dir) -> Result<bool> {
         let at = |commit: &ObjectId| -> Result<Option<ObjectId>> {
             let root = self.read_commit(commit)?.tree.oid()?;
             self.find_subtree(&root, dir)
@@ -255,7 +207,7 @@ impl<D: Disk> Repository<D> {
         new: Option<ObjectId>,
         at: &str,
         levels: usize,
-        walk: &mut Walk,
+        walk: &mut ChangedPaths,
     ) -> Result<()> {
         if old == new || walk.left == 0 {
             return Ok(());
@@ -284,35 +236,6 @@ impl<D: Disk> Repository<D> {
             self.compare(old, new, &format!("{at}{slash}{name}"), levels - 1, walk)?;
         }
         Ok(())
-    }
-
-    /// Follows annotated tags; `None` where no commit is at the end.
-    pub(crate) fn peel(&self, id: ObjectId) -> Result<Option<ObjectId>> {
-        if let Some(known) = self.peeled.get(&id) {
-            return Ok(known);
-        }
-        let mut at = id;
-        let mut end = None;
-        for _ in 0..8 {
-            match self.readable(&at)? {
-                Some(Kind::Commit) => {
-                    end = Some(at);
-                    break;
-                }
-                Some(Kind::Tag) => {
-                    let raw = self.read_as(&at, Kind::Tag)?;
-                    let Some(target) = crate::object::tag_target(&raw) else {
-                        break;
-                    };
-                    at = target;
-                }
-                Some(Kind::Tree | Kind::Blob) => break,
-                // Not here (yet): not to be remembered.
-                None => return Ok(None),
-            }
-        }
-        self.peeled.put(id, end, SLOT);
-        Ok(end)
     }
 }
 
