@@ -27,7 +27,7 @@ fn a_circle_through_what_is_handed_on_is_found() -> std::io::Result<()> {
     let root = tempfile::tempdir()?;
     let write = |name: &str, text: &str| {
         let path = root.path().join("src").join(name);
-        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        std::fs::create_dir_all(path.parent().unwrap_or_else(|| Path::new("/")))?;
         std::fs::write(path, text)
     };
     write("lib.rs", "mod a;\nmod b;\npub use a::part::Thing;\n")?;
