@@ -23,13 +23,14 @@ const AT_ONCE: usize = 128;
 /// # Errors
 /// The process is on its way out, or the status cannot be written.
 pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Result<Done> {
-    if !plan.steps.is_empty() && !observe::stands(engine, observed).await? {
-        count(&engine.counters().conflicts);
-        return Ok(Done::Again);
-    }
     if plan.steps.iter().any(|s| matches!(s, Step::Create(_))) && leaves(engine, observed).await? {
         // Nothing can be made there any more, and the set goes, too: there is nobody to be told of it.
         return Ok(Done::Rest);
+    }
+    // Asked last: while anything else is waited for, what was seen may change.
+    if !plan.steps.is_empty() && !observe::stands(engine, observed).await? {
+        count(&engine.counters().conflicts);
+        return Ok(Done::Again);
     }
     let deletions = plan
         .steps
