@@ -85,6 +85,13 @@ impl Browser {
     }
 
     fn call(&mut self, method: &str, params: Value) -> Value {
+        let told = self.ask(method, params);
+        assert!(told.get("error").is_none(), "{method}: {told}");
+        told["result"].clone()
+    }
+
+    /// Sends a command and reads its answer, which may be an error; what the page complains of meanwhile is kept.
+    fn ask(&mut self, method: &str, params: Value) -> Value {
         self.sent += 1;
         let mut message = json!({ "id": self.sent, "method": method, "params": params });
         if !self.session.is_empty() {
@@ -114,8 +121,7 @@ impl Browser {
                 _ => {}
             }
             if told["id"] == self.sent {
-                assert!(told.get("error").is_none(), "{method}: {told}");
-                return told["result"].clone();
+                return told;
             }
         }
     }
@@ -139,18 +145,22 @@ impl Browser {
 
     /// What a script gives.
     fn run(&mut self, script: &str) -> Value {
-        let params = json!({ "expression": script, "awaitPromise": true, "returnByValue": true, "userGesture": true });
-        let told = self.call("Runtime.evaluate", params);
-        assert!(
-            told.get("exceptionDetails").is_none(),
-            "{script:.200}: {told}"
-        );
-        told["result"]["value"].clone()
+        let told = self.call("Runtime.evaluate", evaluation(script));
+        value(script, &told)
     }
 
+    /// Waits until a script gives true. A page that is on its way to another answers nothing, which is no failure here.
     fn until(&mut self, script: &str) {
         let begun = Instant::now();
-        while self.run(script) != true {
+        loop {
+            let told = self.ask("Runtime.evaluate", evaluation(script));
+            match told["error"]["message"].as_str() {
+                None if value(script, &told["result"]) == true => return,
+                Some(left) if !left.contains("navigated") && !left.contains("context") => {
+                    panic!("{script:.200}: {told}")
+                }
+                _ => {}
+            }
             assert!(
                 begun.elapsed() < PATIENCE,
                 "waited in vain for {script}: {}",
@@ -216,6 +226,19 @@ impl Browser {
             std::fs::write(place.join(format!("{name}.png")), bytes).unwrap();
         }
     }
+}
+
+fn evaluation(script: &str) -> Value {
+    json!({ "expression": script, "awaitPromise": true, "returnByValue": true, "userGesture": true })
+}
+
+/// What a script gave that was carried out.
+fn value(script: &str, told: &Value) -> Value {
+    assert!(
+        told.get("exceptionDetails").is_none(),
+        "{script:.200}: {told}"
+    );
+    told["result"]["value"].clone()
 }
 
 impl Drop for Browser {

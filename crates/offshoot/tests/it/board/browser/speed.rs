@@ -20,7 +20,7 @@ const USABLE: f64 = 1_000.0;
 /// Until a filter has filtered, or a selection is shown.
 const PROMPT: f64 = 100.0;
 
-/// How much longer it may take amid other tests.
+/// How much longer it may take amid other tests, or on a machine that nobody knows.
 const AMID: f64 = 5.0;
 
 /// A variant of the set as it is told, and the revision that it shows.
@@ -136,8 +136,8 @@ fn grid(browser: &mut Browser, url: &str) -> [Vec<f64>; 3] {
     times
 }
 
-/// Holds the best time to a limit. Amid all other tests it is a multiple of that; `OFFSHOOT_LIMITS=exact`, which the gate sets
-/// where these tests run alone, holds it to the limit itself.
+/// Holds the best time to a multiple of a limit, which notices work that grows faster than the cells; `OFFSHOOT_LIMITS=exact`
+/// measures on a quiet machine, and holds it to the limit itself.
 fn hold(what: &str, times: &[f64], limit: f64) {
     eprintln!("{what}: {times:.0?} ms");
     let exact = std::env::var("OFFSHOOT_LIMITS").is_ok_and(|limits| limits == "exact");
