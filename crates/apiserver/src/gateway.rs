@@ -166,7 +166,7 @@ impl Refusal {
 }
 
 /// Implemented by the embedding program for the resources that it gave with
-/// [`write_through`](crate::Resource::write_through) or [`virtual_with`](crate::Resource::virtual_with).
+/// [`write_through`](objects::Resource::write_through) or [`virtual_with`](objects::Resource::virtual_with).
 #[async_trait]
 pub trait Gateway: Send + Sync {
     /// Handles one call.

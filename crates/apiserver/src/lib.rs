@@ -6,43 +6,26 @@
 
 mod access;
 pub mod aggregated;
-pub mod apply;
 mod aside;
 pub mod audit;
 pub mod authn;
 pub mod authz;
-pub mod builtin;
 pub mod clock;
 mod connections;
-pub mod files;
 pub mod gateway;
 pub mod http;
 pub mod limits;
-pub mod logic;
+mod lock;
 pub mod metrics;
-pub mod openapi;
-pub mod patch;
-mod printed;
-mod reason;
 pub mod registry;
-pub mod schema;
 pub mod server;
-pub mod status;
-pub mod storage;
-pub mod table;
 pub mod verbs;
 pub mod webhook;
 
 pub use aside::aside;
 pub use clock::{Clock, SystemClock, Uids};
 pub use gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
-pub use reason::Reason;
-pub use registry::{Backing, Resource};
 pub use server::{Running, Server, ServerBuilder};
-pub use status::Failure;
 pub use verbs::Whose;
 pub use verbs::handle::{ResourceName, ServerHandle};
 pub use verbs::records::{Record, RecordError};
-
-#[cfg(test)]
-mod replay;

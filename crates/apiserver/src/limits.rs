@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use objects::Failure;
 use tokio::sync::oneshot;
 
-use crate::status::Failure;
-use crate::storage::lock;
+use crate::lock::lock;
 
 /// The limits of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 
 use crate::connections::Connections;
 pub use crate::connections::Numbers;
-use crate::storage::lock;
+use crate::lock::lock;
 
 /// What a request is counted under.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

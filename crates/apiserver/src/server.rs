@@ -27,15 +27,14 @@ use crate::clock::{Clock, RandomUids, SystemClock, Uids};
 use crate::gateway::{Authorizer, Gateway, User};
 use crate::http::{Door, Guard};
 use crate::limits::Limits;
-use crate::logic::WriteOptions;
-use crate::reason::Reason;
-use crate::registry::{Converter, Resource, builtins};
-use crate::status::Failure;
-use crate::storage::{Backend, Durability, Memory, Options, StorageError, Store};
 use crate::verbs::handle::ServerHandle;
 use crate::verbs::{Core, Target, keep as housekeeping};
 
 use connections::Serving;
+use objects::logic::WriteOptions;
+use objects::resource::{Converter, builtins};
+use objects::{Failure, Reason, Resource};
+use objectstore::{Backend, Durability, Memory, Options, StorageError, Store};
 pub use running::Running;
 pub(crate) use tls::key_pair;
 pub use tls::{Identity, Issued, ServingCertificate, TlsError};
@@ -267,7 +266,7 @@ impl ServerBuilder {
                     path: path.clone(),
                     source,
                 };
-                crate::files::directory(path).map_err(prepare)?;
+                objectstore::files::directory(path).map_err(prepare)?;
                 open::store(path, self.how, &options)
             }
             (None, None) => Store::open(Box::new(Memory::new()), options),
@@ -323,7 +322,7 @@ impl ServerBuilder {
 
 /// Creates a definition, or brings its spec up to date.
 async fn install(core: &Core, crd: &Value) -> Result<(), StartError> {
-    let name = crate::logic::meta(crd, "name").to_owned();
+    let name = objects::logic::meta(crd, "name").to_owned();
     let fail = |why: String| StartError::Definition {
         name: name.clone(),
         why,
@@ -348,7 +347,7 @@ async fn install(core: &Core, crd: &Value) -> Result<(), StartError> {
             core.patch(
                 &target,
                 &whose,
-                crate::logic::patching::PatchKind::Merge,
+                objects::logic::patching::PatchKind::Merge,
                 &patch,
                 &options,
             )

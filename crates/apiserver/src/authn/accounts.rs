@@ -1,9 +1,11 @@
 //! Service accounts: their names as users, and the one that every namespace has.
 
+use objects::Failure;
+use objects::logic::WriteOptions;
+use objectstore::key_of;
+
 use super::followed::Followed;
-use crate::logic::WriteOptions;
-use crate::status::Failure;
-use crate::storage::{key_of, lock};
+use crate::lock::lock;
 use crate::verbs::{Core, Target};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:service-account-controller";

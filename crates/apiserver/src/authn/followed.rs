@@ -1,6 +1,6 @@
 //! Which namespaces may have lost their account since the events were read last.
 
-use crate::storage::{Event, EventKind, Gone, Watch};
+use objectstore::{Event, EventKind, Gone, Watch};
 
 /// Where the events of namespaces and of their accounts were read up to.
 #[derive(Debug)]

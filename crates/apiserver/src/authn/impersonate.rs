@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
+use objects::{Failure, Reason};
 
 use super::{AUTHENTICATED, accounts};
 use crate::gateway::{Attributes, Authorizer, User};
-use crate::reason::Reason;
-use crate::status::Failure;
 use crate::verbs::target::denied;
 
 const EXTRA: &str = "impersonate-extra-";

@@ -13,9 +13,9 @@ mod tokens;
 use std::sync::Arc;
 
 use http::request::Parts;
+use objects::Failure;
 
 use crate::gateway::{Authorizer, User};
-use crate::status::Failure;
 use crate::verbs::{Core, Whose};
 
 pub(crate) use certificates::any_certificate;

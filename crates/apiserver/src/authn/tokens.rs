@@ -138,7 +138,7 @@ impl TokenKeys {
         }
         let of = &claims.kubernetes;
         let lives = |resource: &str, bound: &Bound| {
-            let key = crate::storage::key_of(&of.namespace, &bound.name);
+            let key = objectstore::key_of(&of.namespace, &bound.name);
             core.store
                 .get(resource, &key)
                 .is_some_and(|o| o.fields.uid == bound.uid && o.fields.deletion_timestamp.is_none())

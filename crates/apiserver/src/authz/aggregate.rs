@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use objects::Failure;
+use objects::logic::select::Labels;
+use objectstore::{Object, ObjectRef};
 use serde_json::Value;
 
-use crate::logic::select::Labels;
-use crate::status::Failure;
-use crate::storage::{Object, ObjectRef, lock};
+use crate::lock::lock;
 use crate::verbs::{Core, Target};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
@@ -52,7 +53,7 @@ impl Core {
                 .iter()
                 .map(|(_, other)| other)
                 .filter(|other| other.fields.name != object.fields.name)
-                .filter(|other| selector.matches(other));
+                .filter(|other| selector.matches(|key| other.fields.labels.get(key)));
             for other in chosen {
                 let listed = other
                     .value()

@@ -1,14 +1,14 @@
 //! Makes the default roles and bindings, and brings those back in line that an older version made.
 
+use objects::Failure;
+use objects::logic::update::Means;
+use objects::logic::{WriteOptions, create, meta};
+use objectstore::{CommitError, Expect};
 use serde_json::Value;
 
 use super::cover::Cover;
 use super::{GROUP, Rule, defaults};
-use crate::logic::update::Means;
-use crate::logic::{WriteOptions, create, meta};
-use crate::status::Failure;
-use crate::storage::{CommitError, Expect};
-use crate::verbs::{Core, Target};
+use crate::verbs::{Core, Target, unstored};
 
 const AUTOUPDATE: &str = "/metadata/annotations/rbac.authorization.kubernetes.io~1autoupdate";
 
@@ -52,7 +52,7 @@ impl Core {
         }
         if !ops.is_empty() {
             self.store.commit(ops).await.map_err(|error| match error {
-                CommitError::Storage(error) => Failure::storage(&error),
+                CommitError::Storage(error) => unstored(&error),
                 CommitError::Conflict { .. } | CommitError::Homeless { .. } => {
                     Failure::internal("the default roles changed")
                 }

@@ -3,14 +3,14 @@
 //! The verbs `escalate` (on roles) and `bind` (on roles that a binding names) lift this, as in the real server
 //! (`pkg/registry/rbac/*/policybased`).
 
+use objects::Failure;
+use objects::logic::meta;
 use serde_json::Value;
 
 use super::cover::{Cover, STEPS};
 use super::rule::quoted;
 use super::{GROUP, Rule};
 use crate::gateway::{Attributes, Authorizer};
-use crate::logic::meta;
-use crate::status::Failure;
 use crate::verbs::{Core, Target, Whose};
 
 impl Core {

@@ -3,11 +3,11 @@
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use async_trait::async_trait;
+use objectstore::{Event, EventKind, Object, ResourceKey, Store, Watch};
 
 use super::Held;
 use super::index::Index;
 use crate::gateway::{Attributes, Authorizer, Decision, User};
-use crate::storage::{Event, EventKind, Object, ResourceKey, Store, Watch};
 
 /// The resources that are followed: plural, whether they are roles (or bindings), whether of the cluster.
 const FOLLOWED: [(&str, bool, bool); 4] = [

@@ -3,11 +3,10 @@
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use objects::logic::{FieldValidation, WriteOptions};
+use objects::{Failure, Reason};
 use serde_json::Value;
 
-use crate::logic::{FieldValidation, WriteOptions};
-use crate::reason::Reason;
-use crate::status::Failure;
 use crate::verbs::Target;
 
 /// The media types of bodies, as refusals name them.
@@ -192,7 +191,7 @@ fn kind_of(
         // Another reader sees what became of YAML.
         false => {
             let mut sorted = Vec::new();
-            match crate::storage::object::sorted(&mut sorted, object) {
+            match objectstore::sorted(&mut sorted, object) {
                 Ok(()) => String::from_utf8_lossy(&sorted).into_owned(),
                 Err(_) => object.to_string(),
             }

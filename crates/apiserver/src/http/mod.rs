@@ -38,14 +38,13 @@ use crate::authn::{ANONYMOUS, Authenticator, Caller};
 use crate::connections::{self, Connections};
 use crate::gateway::{Authorizer, Verb};
 use crate::limits::{Limits, Seats, Shares};
-use crate::logic::patching::PatchKind;
-use crate::logic::select::Fields;
 use crate::metrics::RequestKey;
-use crate::registry::Backing;
-use crate::status::Failure;
 use crate::verbs::{Core, Target, Whose};
 
 use negotiate::Accept;
+use objects::logic::patching::PatchKind;
+use objects::logic::select::Fields;
+use objects::{Backing, Failure};
 use path::Route;
 use query::Query;
 

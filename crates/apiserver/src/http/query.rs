@@ -1,6 +1,6 @@
 //! Query strings: percent-decoded pairs, in order.
 
-use crate::status::Failure;
+use objects::Failure;
 
 /// The parameters of a request.
 #[derive(Debug, Clone, Default)]

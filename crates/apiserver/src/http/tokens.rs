@@ -1,15 +1,15 @@
 //! `serviceaccounts/token` and token reviews: tokens are given out and looked at, never kept.
 
 use axum::response::Response;
+use objects::Failure;
+use objects::builtin::token_request;
+use objects::schema::FieldError;
+use objectstore::{Object, key_of};
 use serde_json::{Value, json};
 
 use super::negotiate::Shape;
 use super::{Asked, Door, body, respond, reviews};
 use crate::authn::{Bound, ISSUER, Wish};
-use crate::builtin::token_request;
-use crate::schema::FieldError;
-use crate::status::Failure;
-use crate::storage::{Object, key_of};
 
 /// The shortest and longest life of a token, in seconds, and what it is if nothing is said.
 const LIVES: (i64, i64, i64) = (600, 1 << 32, 3600);

@@ -1,67 +1,12 @@
 //! Discovery documents, from a catalog alone: the old ones (`APIGroupList`, `APIResourceList`) and the aggregated one.
 
 use base64::Engine as _;
+use objects::resource::{Origin, Version};
+use objects::{Backing, Resource};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Backing, Catalog, Origin, Resource, Version};
-
-/// The order of versions in discovery: GA by number, then beta, then alpha, then anything else.
-#[must_use]
-pub fn preference(version: &str) -> (u8, u64, u64) {
-    let Some(rest) = version.strip_prefix('v') else {
-        return (0, 0, 0);
-    };
-    let digits = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (major, tail) = rest.split_at(digits);
-    let Ok(major) = major.parse::<u64>() else {
-        return (0, 0, 0);
-    };
-    if tail.is_empty() {
-        return (3, major, 0);
-    }
-    let parse = |prefix: &str| {
-        tail.strip_prefix(prefix)
-            .and_then(|n| n.parse::<u64>().ok())
-    };
-    match (parse("beta"), parse("alpha")) {
-        (Some(n), _) => (2, major, n),
-        (_, Some(n)) => (1, major, n),
-        _ => (0, 0, 0),
-    }
-}
-
-/// The verbs of a resource, in the order that the real server lists them.
-#[must_use]
-pub fn verbs(resource: &Resource) -> Vec<&str> {
-    const CUSTOM: [&str; 8] = [
-        "delete",
-        "deletecollection",
-        "get",
-        "list",
-        "patch",
-        "create",
-        "update",
-        "watch",
-    ];
-    const BUILT_IN: [&str; 8] = [
-        "create",
-        "delete",
-        "deletecollection",
-        "get",
-        "list",
-        "patch",
-        "update",
-        "watch",
-    ];
-    let all = if resource.custom() { CUSTOM } else { BUILT_IN };
-    let watchable = resource.backing != Backing::Virtual;
-    all.into_iter()
-        .filter(|v| resource.serves(v) && (watchable || *v != "watch"))
-        .collect()
-}
+use super::Catalog;
 
 struct Sub<'a> {
     name: &'a str,
@@ -96,7 +41,7 @@ fn subresources<'a>(resource: &'a Resource, version: &'a Version) -> Vec<Sub<'a>
     for sub in &version.subresources {
         let verbs = sub.verbs.iter().map(String::as_str).collect();
         let usual = own(&sub.name, verbs);
-        let token = crate::builtin::token_request();
+        let token = objects::builtin::token_request();
         let is_token = !resource.custom() && sub.kind == token.kind;
         out.push(Sub {
             kind: &sub.kind,
@@ -169,7 +114,7 @@ fn aggregated_version(catalog: &Catalog, group: &str, version: &str) -> Value {
             "responseKind": kind_of(group, version, &resource.kind),
             "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
             "singularResource": resource.singular,
-            "verbs": verbs(resource),
+            "verbs": resource.listed_verbs(),
         }));
         let mut entry = with_names(entry, resource);
         let subs: Vec<Value> = subresources(resource, served)
@@ -238,7 +183,7 @@ pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Va
         };
         let entry = object(json!({
             "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-            "kind": resource.kind, "verbs": verbs(resource),
+            "kind": resource.kind, "verbs": resource.listed_verbs(),
         }));
         let mut entry = with_names(entry, resource);
         if matches!(resource.backing, Backing::Stored | Backing::WriteThrough) {

@@ -3,16 +3,13 @@
 //! A [`Catalog`] is an immutable picture; the [`Registry`] swaps it when a definition comes or goes. Nothing here
 //! reads or writes objects.
 
-pub mod builtins;
-pub mod crd;
 pub mod discovery;
-mod events;
-mod resource;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub use resource::{BODY_LIMIT, Backing, Converter, Origin, Resource, Scale, Subresource, Version};
+use objects::Resource;
+use objects::resource::preference;
 
 /// The resources at one moment.
 #[derive(Debug, Default, Clone)]
@@ -55,7 +52,7 @@ impl Catalog {
         }
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for (group, mut versions) in groups {
-            versions.sort_by_key(|v| std::cmp::Reverse(discovery::preference(v)));
+            versions.sort_by_key(|v| std::cmp::Reverse(preference(v)));
             if !versions.is_empty() {
                 out.push((group.to_owned(), versions));
             }

@@ -1,4 +1,4 @@
-//! The verbs: what may be done with a resource, over the rules of [`logic`](crate::logic) and the one store.
+//! The verbs: what may be done with a resource, over the rules of [`logic`](objects::logic) and the one store.
 //!
 //! The HTTP door and the in-process [`handle`] call the same functions, so a write means the same whoever asks.
 //! Each verb reads what it needs, lets the pure rules compute, and commits with the version that it has read.
@@ -25,18 +25,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
+use objects::logic::{Moment, convert};
+use objects::resource::{Converter, Version};
+use objects::{Failure, Reason, Resource};
+use objectstore::{CommitError, Object, StorageError, Store, Watch};
 use serde_json::Value;
 
 use crate::aggregated::Host;
 use crate::authz::{Setters, Writers};
 use crate::clock::{Clock, Uids, seconds};
 use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
-use crate::logic::{Moment, convert};
 use crate::metrics::Metrics;
-use crate::reason::Reason;
-use crate::registry::{Converter, Registry, Resource, Version};
-use crate::status::Failure;
-use crate::storage::{CommitError, Object, Store, Watch};
+use crate::registry::Registry;
 
 pub(crate) use chores::keep;
 pub use target::{Target, Whose};
@@ -97,7 +97,7 @@ impl Shown {
             Self::Value(value) => {
                 let mut text = Vec::new();
                 // Writing into memory cannot fail; a value has only text keys.
-                drop(crate::storage::object::sorted(&mut text, value));
+                drop(objectstore::sorted(&mut text, value));
                 text.into()
             }
         }
@@ -108,7 +108,7 @@ impl Shown {
     pub fn version(&self) -> String {
         match self {
             Self::Stored(object) => object.rv.to_string(),
-            Self::Value(value) => crate::logic::meta(value, "resourceVersion").to_owned(),
+            Self::Value(value) => objects::logic::meta(value, "resourceVersion").to_owned(),
         }
     }
 
@@ -271,6 +271,16 @@ pub fn refused(target: &Target, refusal: Refusal) -> Failure {
         .with_causes(causes.collect())
 }
 
+/// What the object store could not do, as the client is told: 507 when the disk is full, otherwise 503.
+#[must_use]
+pub fn unstored(error: &StorageError) -> Failure {
+    let text = error.to_string();
+    if text.contains("No space left") || text.contains("no space left") {
+        return Failure::new(507, Reason::InsufficientStorage, text);
+    }
+    Failure::new(503, Reason::ServiceUnavailable, text)
+}
+
 /// A failed commit as the client is told; a lost race is a conflict.
 #[must_use]
 pub fn lost(target: &Target, error: &CommitError) -> Failure {
@@ -283,6 +293,6 @@ pub fn lost(target: &Target, error: &CommitError) -> Failure {
         CommitError::Homeless {
             resource, found, ..
         } => homes::homeless(target, resource, found.as_deref()),
-        CommitError::Storage(error) => Failure::storage(error),
+        CommitError::Storage(error) => unstored(error),
     }
 }

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
+use objects::logic::select::{Fields, Labels};
+use objects::{Backing, Failure};
+use objectstore::{Event, EventKind, Gone, Object, Watch};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Core, Shown, Target, Whose, refused};
 use crate::gateway::Verb;
-use crate::logic::select::{Fields, Labels};
-use crate::registry::Backing;
-use crate::status::Failure;
-use crate::storage::{Event, EventKind, Gone, Object, Watch};
 
 /// What a list asks for.
 #[derive(Debug, Clone, Default)]
@@ -78,10 +77,13 @@ impl Selection {
     /// Whether an object is in the addressed collection and fits.
     #[must_use]
     pub fn matches(&self, object: &Object) -> bool {
+        let fields = &object.fields;
         let namespace = self.prefix.trim_end_matches('/');
-        (namespace.is_empty() || object.fields.namespace == namespace)
-            && self.labels.matches(object)
-            && self.fields.matches(object)
+        (namespace.is_empty() || fields.namespace == namespace)
+            && self.labels.matches(|key| fields.labels.get(key))
+            && self
+                .fields
+                .matches((&fields.namespace, &fields.name), || object.value())
     }
 
     /// What an event is to this selection: an object that leaves it is deleted, one that enters it is added.

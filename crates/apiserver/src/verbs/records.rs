@@ -6,18 +6,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use objects::Failure;
+use objects::logic::part::Part;
+use objects::logic::update::differs;
+use objects::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
+use objectstore::{
+    CommitError, Draft, Expect, NOTES, Object, Op, ResourceKey, StorageError, Store, key_of,
+};
 use serde_json::Value;
 
 use super::{Core, Target, Whose, lost};
 use crate::aggregated::HostWrite;
-use crate::logic::part::Part;
-use crate::logic::update::differs;
-use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
-use crate::status::Failure;
-use crate::storage::check::NOTES;
-use crate::storage::{
-    CommitError, Draft, Expect, Object, Op, ResourceKey, StorageError, Store, key_of,
-};
 
 /// One record of a batch.
 #[derive(Debug, Clone)]

@@ -1,11 +1,11 @@
 //! Who wrote an object and who set a field of it: put into what is about to be stored, and read out of it again.
 
+use objectstore::Object;
 use serde_json::Value;
 
 use super::{Core, Target, Whose};
 use crate::access::{Attributes, Decision, User};
 use crate::authz::{Setters, Writers};
-use crate::storage::Object;
 
 impl Core {
     /// Records from now on who writes these objects. Only the first call counts.

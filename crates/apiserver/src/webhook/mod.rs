@@ -7,8 +7,8 @@ mod call;
 
 use serde_json::{Map, Value, json};
 
-use crate::registry::Converter;
 use call::Endpoint;
+use objects::resource::Converter;
 
 /// A webhook of one definition.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use apiserver::authz::Setters;
 use apiserver::gateway::User;
-use apiserver::storage::Memory;
 use apiserver::{Server, Whose};
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::world::{admin, ask_as, still};

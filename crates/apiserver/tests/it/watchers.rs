@@ -2,12 +2,12 @@
 
 use apiserver::Server;
 use apiserver::limits::Limits;
-use apiserver::storage::{Memory, Options};
 use axum::body::BodyDataStream;
 use axum::response::Response;
 use futures::StreamExt as _;
 use http::Method;
 use http_body_util::BodyExt as _;
+use objectstore::{Memory, Options};
 use serde_json::{Value, json};
 
 use crate::world::{admin, ask, raw};

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use apiserver::clock::{Clock, CountingUids};
 use apiserver::gateway::User;
 use apiserver::server::Running;
-use apiserver::storage::{Memory, Options};
-use apiserver::{Resource, Server, Whose};
+use apiserver::{Server, Whose};
 use axum::body::Body;
 use axum::response::Response;
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
+use objects::Resource;
+use objectstore::{Memory, Options};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::verbs::handle::ResourceName;
-use apiserver::{Failure, Reason};
 use futures::StreamExt as _;
+use objects::{Failure, Reason};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -4,8 +4,8 @@
 //! (`eventTime`), by whom and at what: typed clients of `events.k8s.io` refuse a whole list for one event without that time.
 
 use apiserver::verbs::handle::ResourceName;
-use apiserver::{Failure, Reason};
 use engine::ports::{ClusterEvent, EventType, OurKind};
+use objects::{Failure, Reason};
 use serde_json::{Value, json};
 
 use super::object_api::{ObjectApi, Part};

@@ -22,8 +22,8 @@ use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{NoFaults, PortError, Ports};
 use model::Class;
 
+pub(crate) use self::objects::cluster_key;
 pub(crate) use object_api::{Change, ObjectApi, Part, Served, Signed};
-pub(crate) use objects::cluster_key;
 pub(crate) use overlay::Overlay;
 pub(crate) use records::Inherited;
 pub(crate) use stored::{read_repository, read_set, read_variant};
@@ -127,7 +127,7 @@ fn revisions() -> ResourceName {
 }
 
 /// A failure of the server as the engine classifies it.
-fn failed(attempt: impl Into<String>, failure: &apiserver::Failure) -> PortError {
+fn failed(attempt: impl Into<String>, failure: &::objects::Failure) -> PortError {
     let class = match failure.code {
         400 | 422 => Class::Invalid,
         401 | 403 => Class::Denied,

@@ -16,12 +16,12 @@ use std::time::Duration;
 use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
 use apiserver::server::StartError;
-use apiserver::storage::{Durability, Expect};
 use apiserver::verbs::Core;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use apiserver::verbs::records::Record;
 use apiserver::{Server, server};
 use engine::Engine;
+use objectstore::{Durability, Expect};
 use store::{GitOptions, GitStore, Hosts, Limits, Local, Sync};
 use tokio::task::JoinHandle;
 

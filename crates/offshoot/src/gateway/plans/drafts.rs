@@ -3,7 +3,8 @@
 
 use apiserver::verbs::Target;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
-use apiserver::{Failure, Reason, Server, Whose};
+use apiserver::{Server, Whose};
+use objects::{Failure, Reason};
 use serde_json::{Value, json};
 
 use super::applied::{Before, onto};

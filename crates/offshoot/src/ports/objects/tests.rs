@@ -1,7 +1,5 @@
 //! A kind that comes and goes is heard of (S3, S5).
 
-use apiserver::storage::{Memory, Options};
-use apiserver::{Server, Whose};
 use engine::ports::{Cluster as _, Delta, OurKind, Requester};
 use serde_json::json;
 
@@ -9,7 +7,9 @@ use super::*;
 use crate::ports::cluster::ApiCluster;
 use crate::ports::embedded::{Embedded, definitions};
 use apiserver::verbs::handle::ResourceName;
+use apiserver::{Server, Whose};
 use engine::ports::{Found, Gvk};
+use objectstore::{Memory, Options};
 use std::time::Duration;
 
 const NS: &str = "default";
@@ -74,7 +74,7 @@ async fn put(server: &Server, namespace: &str, name: &str, finalizers: &[&str]) 
 }
 
 async fn remove(server: &Server, resource: &ResourceName, namespace: &str, name: &str) {
-    let how = apiserver::logic::delete::DeleteOptions::default();
+    let how = objects::logic::delete::DeleteOptions::default();
     let whose = whose(server);
     let gone = server
         .handle()

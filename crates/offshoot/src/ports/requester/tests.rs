@@ -1,9 +1,9 @@
 //! Variants and sets read what whoever last wrote them may read, and nothing else (X6).
 
-use apiserver::storage::{Memory, Options};
 use apiserver::{Server, Whose};
 use engine::ports::{Cluster, Found};
 use model::{Namespace, ObjectKey, ObjectName};
+use objectstore::{Memory, Options};
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,15 +1,15 @@
 //! A repository's Secret is read as whoever named it, or its address, and only while both stand there (X8).
 
-use apiserver::storage::{Memory, Options};
+use apiserver::verbs::handle::ServerHandle;
 use apiserver::{Server, Whose};
 use engine::ports::Cluster;
 use model::ObjectName;
+use objectstore::{Memory, Options};
 use serde_json::json;
 
 use super::*;
 use crate::ports::cluster::ApiCluster;
 use crate::ports::embedded::Embedded;
-use apiserver::verbs::handle::ServerHandle;
 
 const NS: &str = "default";
 const GOOD: &str = "https://git.test/a.git";
