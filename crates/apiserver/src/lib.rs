@@ -12,6 +12,7 @@ pub mod authn;
 pub mod authz;
 pub mod clock;
 mod connections;
+mod escapes;
 pub mod gateway;
 pub mod http;
 pub mod limits;

@@ -36,7 +36,6 @@ use objects::resource::{Converter, builtins};
 use objects::{Failure, Reason, Resource};
 use objectstore::{Backend, Durability, Memory, Options, StorageError, Store};
 pub use running::Running;
-pub(crate) use tls::key_pair;
 pub use tls::{Identity, Issued, ServingCertificate, TlsError};
 
 /// Why a server did not start.
@@ -304,7 +303,7 @@ impl ServerBuilder {
         }
         let data = self.data.as_deref();
         let identity = Identity::load_or_make(data).map_err(StartError::Tls)?;
-        let keys = TokenKeys::load_or_make(data).map_err(StartError::Tls)?;
+        let keys = TokenKeys::of(&tls::key_pair(data, "sa.key").map_err(StartError::Tls)?);
         let guard = Guard::new(self.limits, self.audit);
         core.metrics.watch_connections(guard.connections());
         Ok(Server {

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::{CREDENTIAL_ID, authenticated};
-use crate::gateway::User;
+use crate::access::User;
 
 /// The certificate that a connection brought, judged: a request extension.
 #[derive(Debug, Clone)]

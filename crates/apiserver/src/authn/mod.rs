@@ -1,12 +1,10 @@
 //! Who asks: client certificates, tokens of service accounts, static tokens, and on whose behalf.
 //!
-//! [`Authenticator`] turns credentials into a [`User`](crate::gateway::User) or a 401; what the user may do is
+//! [`Authenticator`] turns credentials into a [`User`](crate::access::User) or a 401; what the user may do is
 //! [`authz`](crate::authz)'s. Texts and groups are those of the real server. Cryptography is rustls, ring and
 //! `jsonwebtoken`; nothing here computes a signature itself.
 
-pub mod accounts;
 mod certificates;
-pub(crate) mod followed;
 mod impersonate;
 mod tokens;
 
@@ -15,7 +13,8 @@ use std::sync::Arc;
 use http::request::Parts;
 use objects::Failure;
 
-use crate::gateway::{Authorizer, User};
+use crate::access::User;
+use crate::authz::Authorizer;
 use crate::verbs::{Core, Whose};
 
 pub(crate) use certificates::any_certificate;

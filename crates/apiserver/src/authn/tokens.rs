@@ -1,13 +1,10 @@
 //! Tokens of service accounts: signed, for an audience, for a time, and for one incarnation of the account.
 
-use std::path::Path;
-
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
-use super::{CREDENTIAL_ID, accounts};
-use crate::gateway::User;
-use crate::server::TlsError;
+use super::CREDENTIAL_ID;
+use crate::access::{User, accounts};
 use crate::verbs::Core;
 
 /// Who issues the tokens, and the audience of those that are for this server.
@@ -66,16 +63,13 @@ impl std::fmt::Debug for TokenKeys {
 }
 
 impl TokenKeys {
-    /// Reads the key of a data directory, or makes and keeps one.
-    ///
-    /// # Errors
-    /// The file cannot be read or written, or holds no key.
-    pub fn load_or_make(data: Option<&Path>) -> Result<Self, TlsError> {
-        let pair = crate::server::key_pair(data, "sa.key")?;
-        Ok(Self {
+    /// Signs and checks with one pair.
+    #[must_use]
+    pub fn of(pair: &rcgen::KeyPair) -> Self {
+        Self {
             sign: EncodingKey::from_ec_der(&pair.serialize_der()),
             check: DecodingKey::from_ec_der(pair.public_key_raw()),
-        })
+        }
     }
 
     /// Signs a token.

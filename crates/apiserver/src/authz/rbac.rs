@@ -5,9 +5,9 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use async_trait::async_trait;
 use objectstore::{Event, EventKind, Object, ResourceKey, Store, Watch};
 
-use super::Held;
 use super::index::Index;
-use crate::gateway::{Attributes, Authorizer, Decision, User};
+use super::{Authorizer, Held};
+use crate::access::{Attributes, Decision, User};
 
 /// The resources that are followed: plural, whether they are roles (or bindings), whether of the cluster.
 const FOLLOWED: [(&str, bool, bool); 4] = [

@@ -89,7 +89,7 @@ impl Rule {
     }
 
     /// About what the rule takes in memory.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let values = self.lists().into_iter().flatten();
         values
             .map(|value| size_of::<String>() + value.len())
@@ -126,7 +126,7 @@ impl Rule {
     }
 
     /// The rule in the words of refusals: `{APIGroups:["a"], Resources:["b"], Verbs:["get"]}`.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         let names = [
             "Verbs",
             "APIGroups",
@@ -145,7 +145,7 @@ impl Rule {
 }
 
 /// A list of texts as Go prints it with `%q`.
-pub(super) fn quoted(list: &[String]) -> String {
+pub(crate) fn quoted(list: &[String]) -> String {
     let texts: Vec<String> = list.iter().map(|item| format!("{item:?}")).collect();
     format!("[{}]", texts.join(" "))
 }

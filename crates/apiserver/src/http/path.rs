@@ -4,7 +4,7 @@ use http::Method;
 use objects::Failure;
 use objects::resource::Origin;
 
-use super::query::decode;
+use crate::escapes::decode;
 use crate::gateway::{Attributes, Authorizer};
 use crate::registry::Catalog;
 use crate::verbs::target::denied;

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::crds::CLEANUP;
 
 use super::owners::OwnerFound;
+use super::roles::GATHERING;
 use super::{Core, Target, Whose, lost};
-use crate::authz::GATHERING;
 use crate::gateway::Verb;
 
 const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";

@@ -3,9 +3,11 @@
 //! The HTTP door and the in-process [`handle`] call the same functions, so a write means the same whoever asks.
 //! Each verb reads what it needs, lets the pure rules compute, and commits with the version that it has read.
 
+mod accounts;
 mod chores;
 mod claims;
 pub mod crds;
+mod followed;
 pub mod handle;
 mod homes;
 mod import;
@@ -16,6 +18,7 @@ pub mod patches;
 pub mod read;
 pub mod records;
 pub mod remove;
+mod roles;
 mod signed;
 mod sizes;
 pub mod target;
@@ -63,7 +66,7 @@ pub struct Core {
     /// What housekeeping tries again, and when.
     pub(crate) chores: chores::Chores,
     /// Tells which namespaces may lack their service account.
-    pub(crate) accounts: Mutex<Option<crate::authn::followed::Followed>>,
+    pub(crate) accounts: Mutex<Option<followed::Followed>>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
     /// The cluster that this server is a part of, if it is.
     pub(crate) host: Option<Arc<dyn Host>>,

@@ -1,5 +1,7 @@
 //! Who asks for what, and what was decided about it.
 
+pub(crate) mod accounts;
+
 use std::collections::BTreeMap;
 
 /// Who asks.
@@ -33,7 +35,7 @@ impl User {
     }
 }
 
-/// What an [`Authorizer`](crate::gateway::Authorizer) is asked about.
+/// What an [`Authorizer`](crate::authz::Authorizer) is asked about.
 #[derive(Debug, Clone)]
 pub struct Attributes<'a> {
     /// Who asks.

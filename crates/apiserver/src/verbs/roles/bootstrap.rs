@@ -6,8 +6,8 @@ use objects::logic::{WriteOptions, create, meta};
 use objectstore::{CommitError, Expect};
 use serde_json::Value;
 
-use super::cover::Cover;
-use super::{GROUP, Rule, defaults};
+use super::defaults;
+use crate::authz::{Cover, GROUP, Rule};
 use crate::verbs::{Core, Target, unstored};
 
 const AUTOUPDATE: &str = "/metadata/annotations/rbac.authorization.kubernetes.io~1autoupdate";

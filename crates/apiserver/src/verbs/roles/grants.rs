@@ -7,10 +7,8 @@ use objects::Failure;
 use objects::logic::meta;
 use serde_json::Value;
 
-use super::cover::{Cover, STEPS};
-use super::rule::quoted;
-use super::{GROUP, Rule};
-use crate::gateway::{Attributes, Authorizer};
+use crate::access::Attributes;
+use crate::authz::{Authorizer, Cover, GROUP, Rule, STEPS, quoted};
 use crate::verbs::{Core, Target, Whose};
 
 impl Core {

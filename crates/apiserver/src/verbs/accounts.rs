@@ -1,38 +1,14 @@
-//! Service accounts: their names as users, and the one that every namespace has.
+//! The service account that every namespace has.
 
 use objects::Failure;
 use objects::logic::WriteOptions;
 use objectstore::key_of;
 
 use super::followed::Followed;
+use super::{Core, Target};
 use crate::lock::lock;
-use crate::verbs::{Core, Target};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:service-account-controller";
-const PREFIX: &str = "system:serviceaccount:";
-
-/// The name of a service account as a user.
-#[must_use]
-pub fn name(namespace: &str, name: &str) -> String {
-    format!("{PREFIX}{namespace}:{name}")
-}
-
-/// The namespace and name of a service account, from its name as a user.
-#[must_use]
-pub fn split(user: &str) -> Option<(&str, &str)> {
-    let (namespace, name) = user.strip_prefix(PREFIX)?.split_once(':')?;
-    let whole = !namespace.is_empty() && !name.is_empty() && !name.contains(':');
-    whole.then_some((namespace, name))
-}
-
-/// The groups of a namespace's service accounts.
-#[must_use]
-pub fn groups(namespace: &str) -> Vec<String> {
-    vec![
-        "system:serviceaccounts".to_owned(),
-        format!("system:serviceaccounts:{namespace}"),
-    ]
-}
 
 impl Core {
     /// The namespaces that may lack their account: all of them at first, and where events were missed.
