@@ -54,24 +54,39 @@ pub struct Core {
     pub metrics: Metrics,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) uids: Arc<dyn Uids>,
+    /// The embedding program's. It comes later, and of many servers in a cluster to one at a time only: it writes through a
+    /// handle on this core.
     pub(crate) gateway: OnceLock<Arc<dyn Gateway>>,
-    /// Who says what the writer of a role may grant.
-    pub(crate) authorizer: OnceLock<Arc<dyn Authorizer>>,
+    /// Who says what somebody may do.
+    pub(crate) authorizer: Arc<dyn Authorizer>,
     /// Which objects say who wrote them.
-    pub(crate) writers: OnceLock<Writers>,
+    writers: Option<Writers>,
     /// Which field says who set it.
-    pub(crate) setters: OnceLock<Setters>,
+    setters: Option<Setters>,
     /// Tells when the rules of gathering cluster roles may have changed.
     pub(crate) aggregated: Mutex<Option<Watch>>,
     /// What housekeeping tries again, and when.
     pub(crate) chores: chores::Chores,
     /// Tells which namespaces may lack their service account.
     pub(crate) accounts: Mutex<Option<followed::Followed>>,
-    pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
+    converters: BTreeMap<String, Arc<dyn Converter>>,
     /// The cluster that this server is a part of, if it is.
     pub(crate) host: Option<Arc<dyn Host>>,
     /// Field owners of records that the embedding program is writing.
     claims: claims::Claims,
+}
+
+/// What a core is made of.
+pub(crate) struct Parts {
+    pub(crate) store: Store,
+    pub(crate) metrics: Metrics,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) uids: Arc<dyn Uids>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) writers: Option<Writers>,
+    pub(crate) setters: Option<Setters>,
+    pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
+    pub(crate) host: Option<Arc<dyn Host>>,
 }
 
 impl std::fmt::Debug for Core {
@@ -139,22 +154,22 @@ pub struct Written {
 impl Core {
     /// Makes a core on an opened store, without resources.
     #[must_use]
-    pub fn new(store: Store, clock: Arc<dyn Clock>, uids: Arc<dyn Uids>) -> Self {
+    pub(crate) fn new(parts: Parts) -> Self {
         Self {
-            store,
+            store: parts.store,
             registry: Registry::default(),
-            metrics: Metrics::default(),
-            clock,
-            uids,
+            metrics: parts.metrics,
+            clock: parts.clock,
+            uids: parts.uids,
             gateway: OnceLock::new(),
-            authorizer: OnceLock::new(),
-            writers: OnceLock::new(),
-            setters: OnceLock::new(),
+            authorizer: parts.authorizer,
+            writers: parts.writers,
+            setters: parts.setters,
             aggregated: Mutex::new(None),
             chores: chores::Chores::default(),
             accounts: Mutex::new(None),
-            converters: BTreeMap::new(),
-            host: None,
+            converters: parts.converters,
+            host: parts.host,
             claims: claims::Claims::default(),
         }
     }

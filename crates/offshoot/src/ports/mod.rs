@@ -17,6 +17,7 @@ mod written;
 
 use std::sync::Arc;
 
+use apiserver::ServerBuilder;
 use apiserver::verbs::Whose;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{NoFaults, PortError, Ports};
@@ -62,13 +63,11 @@ pub(crate) fn within(
     }
 }
 
-/// From now on variants and sets say who wrote them, and repositories who named their Secret.
 fn of(
     handle: &ServerHandle,
     api: Arc<dyn ObjectApi>,
     functions: Arc<dyn functions::Runner>,
 ) -> Ports {
-    record_writers(handle);
     Ports {
         records: Arc::new(records::ServerRecords::new(
             handle.clone(),
@@ -83,11 +82,11 @@ fn of(
     }
 }
 
-/// Says what is recorded of who writes.
-fn record_writers(handle: &ServerHandle) {
-    let own = controllers(handle).user.name;
-    handle.core().record_writers(writers(own.clone()));
-    handle.core().record_setters(setters(own));
+/// A server whose variants and sets say who wrote them, and whose repositories who named their Secret.
+pub(crate) fn recording(server: ServerBuilder) -> ServerBuilder {
+    server
+        .writers(writers(MANAGER.to_owned()))
+        .setters(setters(MANAGER.to_owned()))
 }
 
 /// The embedded server as the one that keeps objects.

@@ -268,7 +268,7 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     } else {
         Durability::Relaxed
     };
-    let mut builder = Server::builder()
+    let mut builder = ports::recording(Server::builder())
         .data_dir(data.root())
         .durability(durability)
         .used_before(data.was_used())

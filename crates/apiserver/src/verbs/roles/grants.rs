@@ -23,14 +23,11 @@ impl Core {
         old: Option<&Value>,
         new: &Value,
     ) -> Result<(), Failure> {
-        let Some(authorizer) = self.authorizer.get() else {
-            return Ok(());
-        };
         if target.resource.group != GROUP || whose.user.is_master() {
             return Ok(());
         }
         let grant = Grant {
-            authorizer: authorizer.as_ref(),
+            authorizer: self.authorizer.as_ref(),
             target,
             whose,
             name: meta(new, "name"),

@@ -27,14 +27,12 @@ fn whose(server: &Server) -> Whose {
 }
 
 async fn server(scope: &str) -> Server {
-    let builder = Server::builder().backend(Box::new(Memory::new()));
+    let builder = crate::ports::recording(Server::builder()).backend(Box::new(Memory::new()));
     let mut builder = builder.store_options(Options::default());
     for crd in api::crds().unwrap() {
         builder = builder.crd(crd);
     }
     let server = builder.build().await.unwrap();
-    let ports = crate::ports::over(&server.handle(), Arc::new(functions::BuiltIns));
-    drop(ports);
     define(&server, scope).await;
     server
 }

@@ -45,7 +45,7 @@ struct World {
 
 impl World {
     async fn new() -> Self {
-        let mut builder = Server::builder()
+        let mut builder = crate::ports::recording(Server::builder())
             .backend(Box::new(Memory::new()))
             .store_options(Options::default());
         for crd in api::crds().unwrap() {
@@ -53,10 +53,6 @@ impl World {
         }
         let server = builder.build().await.unwrap();
         let handle = server.handle();
-        drop(crate::ports::over(
-            &handle,
-            std::sync::Arc::new(functions::BuiltIns),
-        ));
         let world = Self {
             handle,
             _server: server,
