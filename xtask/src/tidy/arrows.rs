@@ -83,7 +83,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("gix-odb", &["store"]),
     ("redb", &["apiserver"]),
     ("axum", &["apiserver", "offshoot"]),
-    ("granit-parser", &["yaml"]),
+    ("granit-parser", &[]),
     ("cel", &["expr"]),
     ("clap", &["offshoot", "xtask"]),
     ("kube", &["offshoot"]),
