@@ -87,7 +87,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("gix-odb", &["store"]),
     ("redb", &["objectstore"]),
     ("axum", &["apiserver", "offshoot"]),
-    ("granit-parser", &["yaml"]),
+    ("granit-parser", &[]),
     ("cel", &["expr"]),
     ("clap", &["offshoot", "xtask"]),
     ("kube", &["offshoot"]),

@@ -1,105 +1,191 @@
-//! Walking a text forward over what is no data: blanks, line breaks, comments.
+//! A place in a text, and walking it forward: line breaks, blanks, comments.
+//!
+//! Five characters end a line, as the field's readers have it: LF, CR (with an LF behind it: one), and the old separators NEL, LS
+//! and PS. Only the first two make a line of the text that people count; the old ones make rows, which is what indentation goes by.
 
+use super::token::Spot;
+use crate::error::{Error, ErrorKind};
 use crate::tree::CommentData;
 
-/// A position in a text, and the comments passed on the way.
+/// Characters that are looked ahead behind a comment for the next one.
+const COMMENTS_APART: usize = 512;
+
+/// See the module. It never stands behind the end of the text, nor inside a character.
 #[derive(Debug)]
 pub(super) struct Cursor<'t> {
-    text: &'t [u8],
-    /// The text before any rewording: comments are looked for here.
-    original: &'t [u8],
+    pub(super) text: &'t str,
+    pub(super) bytes: &'t [u8],
     pub(super) pos: usize,
-    /// Comments since the last [`Cursor::take_comments`], with absolute offsets.
+    /// The row of `pos` and where it begins.
+    pub(super) row: u32,
+    pub(super) row_start: usize,
+    /// The line of `pos` and where it begins.
+    pub(super) line: u32,
+    pub(super) line_start: usize,
+    /// Comments passed and not taken yet; offsets of the text.
     comments: Vec<CommentData>,
-    /// The end of the last comment seen: walking back and forth reports it once.
-    seen: usize,
-    /// The line that `counted` lies on, and where it begins.
-    line: usize,
-    line_start: usize,
-    counted: usize,
+    /// Whether an old separator outside quotes was passed since the last call of [`Cursor::take_old_breaks`].
+    old_breaks: bool,
 }
 
 impl<'t> Cursor<'t> {
-    pub(super) fn new(original: &'t str, text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str) -> Self {
+        let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
         Self {
-            text: text.as_bytes(),
-            original: original.as_bytes(),
-            pos: 0,
-            comments: Vec::new(),
-            seen: 0,
+            text,
+            bytes: text.as_bytes(),
+            pos: start,
+            row: 0,
+            row_start: start,
             line: 0,
-            line_start: 0,
-            counted: 0,
+            line_start: start,
+            comments: Vec::new(),
+            old_breaks: false,
         }
     }
 
+    pub(super) fn error(&self, at: usize, message: impl Into<String>) -> Error {
+        Error::at(ErrorKind::Syntax, self.text, at, message)
+    }
+
     pub(super) fn byte(&self, at: usize) -> Option<u8> {
-        self.text.get(at).copied()
+        self.bytes.get(at).copied()
     }
 
     pub(super) fn peek(&self) -> Option<u8> {
         self.byte(self.pos)
     }
 
-    pub(super) fn starts_with(&self, what: &[u8]) -> bool {
-        self.text
-            .get(self.pos..)
-            .is_some_and(|rest| rest.starts_with(what))
+    /// Bytes since the row began.
+    pub(super) fn column(&self) -> usize {
+        self.pos - self.row_start
     }
 
-    /// Whether a blank, a line break or the end stands at `at`.
-    pub(super) fn blank_at(&self, at: usize) -> bool {
-        matches!(self.byte(at), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
+    pub(super) fn is_blank(&self, at: usize) -> bool {
+        matches!(self.byte(at), Some(b' ' | b'\t'))
+    }
+
+    /// How many bytes the line break there has; 0 where there is none.
+    pub(super) fn break_length(&self, at: usize) -> usize {
+        match self.byte(at) {
+            Some(b'\n') => 1,
+            Some(b'\r') => 1 + usize::from(self.byte(at + 1) == Some(b'\n')),
+            Some(0xC2) if self.byte(at + 1) == Some(0x85) => 2,
+            Some(0xE2) if matches!(self.bytes.get(at + 1..at + 3), Some([0x80, 0xA8 | 0xA9])) => 3,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn is_break(&self, at: usize) -> bool {
+        self.break_length(at) > 0
+    }
+
+    pub(super) fn is_break_or_end(&self, at: usize) -> bool {
+        at >= self.bytes.len() || self.is_break(at)
+    }
+
+    /// Whether a blank, a line break or the end stands there.
+    pub(super) fn is_space(&self, at: usize) -> bool {
+        match self.byte(at) {
+            None | Some(b' ' | b'\n' | b'\t' | b'\r') => true,
+            Some(0xC2 | 0xE2) => self.is_break(at),
+            Some(_) => false,
+        }
+    }
+
+    /// Where the cursor stands.
+    pub(super) fn spot(&self) -> Spot {
+        Spot {
+            at: self.pos as u32,
+            line: self.line,
+            col: (self.pos - self.line_start) as u32,
+        }
+    }
+
+    /// Passes one character.
+    pub(super) fn step(&mut self) {
+        self.pos += self.width(self.pos);
+    }
+
+    /// How many bytes the character there has.
+    pub(super) fn width(&self, at: usize) -> usize {
+        match self.byte(at) {
+            None => 0,
+            Some(..0x80) => 1,
+            Some(..0xE0) => 2,
+            Some(..0xF0) => 3,
+            Some(_) => 4,
+        }
+    }
+
+    /// Passes one line break outside quotes, if one is there; answers with what it stands for: LF, or an LS or PS itself.
+    pub(super) fn pass_break(&mut self) -> Option<char> {
+        if self.peek() == Some(b'\n') {
+            self.next_row(1);
+            self.next_line();
+            return Some('\n');
+        }
+        let old = !matches!(self.peek(), Some(b'\n' | b'\r'));
+        let passed = self.pass_quoted_break();
+        self.old_breaks |= old && passed.is_some();
+        passed
+    }
+
+    /// As [`Cursor::pass_break`], inside quotes.
+    pub(super) fn pass_quoted_break(&mut self) -> Option<char> {
+        let length = self.break_length(self.pos);
+        if length == 0 {
+            return None;
+        }
+        let stands_for = match (length, self.byte(self.pos + 2)) {
+            (3, Some(0xA8)) => '\u{2028}',
+            (3, _) => '\u{2029}',
+            _ => '\n',
+        };
+        let old = !matches!(self.peek(), Some(b'\n' | b'\r'));
+        self.next_row(length);
+        if !old {
+            self.next_line();
+        }
+        Some(stands_for)
+    }
+
+    fn next_row(&mut self, break_length: usize) {
+        self.pos += break_length;
+        self.row += 1;
+        self.row_start = self.pos;
+    }
+
+    fn next_line(&mut self) {
+        self.line += 1;
+        self.line_start = self.pos;
     }
 
     /// Passes spaces and tabs.
-    pub(super) fn blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t')) {
+    pub(super) fn pass_blanks(&mut self) {
+        while self.is_blank(self.pos) {
             self.pos += 1;
         }
     }
 
-    /// Passes everything up to the end of the line, the line break excluded.
-    pub(super) fn rest_of_line(&mut self) {
-        self.pos = self.line_end(self.pos);
+    /// Whether `---` or `...` (three times that byte) stands at the beginning of a row, with nothing else in that word.
+    pub(super) fn at_marker(&self, byte: u8) -> bool {
+        self.pos == self.row_start
+            && self.peek() == Some(byte)
+            && self.bytes[self.pos..].starts_with(&[byte; 3])
+            && self.is_space(self.pos + 3)
     }
 
-    /// Passes one line break.
-    pub(super) fn line_break(&mut self) {
-        if self.starts_with(b"\r\n") {
-            self.pos += 2;
-        } else if matches!(self.peek(), Some(b'\n' | b'\r')) {
-            self.pos += 1;
-        }
+    /// Whether nothing but blanks stands before the cursor on its row.
+    pub(super) fn begins_row(&self) -> bool {
+        let before = &self.bytes[self.row_start..self.pos];
+        before.iter().all(|byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// Passes blanks, line breaks, comments and byte order marks.
-    pub(super) fn trivia(&mut self) {
-        loop {
-            match self.peek() {
-                Some(b'#') => self.comment(),
-                // A comment that touches what it follows is reworded to blanks.
-                Some(b' ') if self.original.get(self.pos) == Some(&b'#') => self.comment(),
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.pos += 1,
-                Some(0xEF) if self.starts_with(b"\xEF\xBB\xBF") => self.pos += 3,
-                _ => return,
-            }
-        }
-    }
-
-    /// Passes one comment and remembers it.
-    pub(super) fn comment(&mut self) {
-        let start = self.pos;
-        self.rest_of_line();
-        if self.pos <= self.seen {
-            return;
-        }
-        self.seen = self.pos;
-        let own_line = self.text[..start]
-            .iter()
-            .rev()
-            .find(|byte| !matches!(byte, b' ' | b'\t'))
-            .is_none_or(|byte| matches!(byte, b'\n' | b'\r' | 0xBF));
+    /// Passes one comment, up to its line's break, and remembers it.
+    pub(super) fn pass_comment(&mut self) {
+        let (start, own_line) = (self.pos, self.begins_row());
+        self.pos = self.row_end(start);
         self.comments.push(CommentData {
             start: start as u32,
             end: self.pos as u32,
@@ -107,43 +193,54 @@ impl<'t> Cursor<'t> {
         });
     }
 
-    pub(super) fn take_comments(&mut self) -> Vec<CommentData> {
-        std::mem::take(&mut self.comments)
+    /// Passes a comment and those on the next lines: between comments, tabs may indent.
+    pub(super) fn pass_comments(&mut self) {
+        loop {
+            self.pass_comment();
+            let Some(next) = self.next_comment() else {
+                return;
+            };
+            while self.pos < next {
+                if self.pass_break().is_none() {
+                    self.pos += 1;
+                }
+            }
+        }
     }
 
-    pub(super) fn line_end(&self, at: usize) -> usize {
-        self.text[at..]
-            .iter()
-            .position(|byte| matches!(byte, b'\n' | b'\r'))
-            .map_or(self.text.len(), |length| at + length)
+    /// Where the next comment begins if nothing but blanks and line breaks stand before it, not too many of them.
+    fn next_comment(&self) -> Option<usize> {
+        let mut at = self.pos;
+        for _ in 0..COMMENTS_APART {
+            match self.byte(at)? {
+                b'#' => return Some(at),
+                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+                _ => return None,
+            }
+        }
+        None
     }
 
-    /// Line and column (in bytes, after a byte order mark) of a place; cheap when places come in order.
-    pub(super) fn place(&mut self, at: usize) -> (usize, usize) {
-        if at < self.counted {
-            if at >= self.line_start {
-                return (self.line, at - self.line_start);
+    fn row_end(&self, mut at: usize) -> usize {
+        loop {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let candidate = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0xC2 | 0xE2);
+            match rest.iter().position(candidate) {
+                None => return self.bytes.len(),
+                Some(length) if self.is_break(at + length) => return at + length,
+                Some(length) => at += length + 1,
             }
-            (self.line, self.line_start, self.counted) = (0, 0, 0);
         }
-        let mut here = self.counted;
-        while here < at {
-            match self.text[here] {
-                b'\r' if self.byte(here + 1) == Some(b'\n') => {}
-                b'\n' | b'\r' => {
-                    self.line += 1;
-                    self.line_start = here + 1;
-                }
-                0xEF if here == self.line_start
-                    && self.text[here..].starts_with(b"\xEF\xBB\xBF") =>
-                {
-                    self.line_start = here + 3;
-                }
-                _ => {}
-            }
-            here += 1;
-        }
-        self.counted = at;
-        (self.line, at.saturating_sub(self.line_start))
+    }
+
+    /// The comments that begin before `end`.
+    pub(super) fn take_comments(&mut self, end: usize) -> Vec<CommentData> {
+        let count = self.comments.partition_point(|c| (c.start as usize) < end);
+        let rest = self.comments.split_off(count);
+        std::mem::replace(&mut self.comments, rest)
+    }
+
+    pub(super) fn take_old_breaks(&mut self) -> bool {
+        std::mem::take(&mut self.old_breaks)
     }
 }

@@ -1,184 +1,133 @@
-//! The aligner's eye for single nodes: markers, properties, scalars, aliases.
+//! The parser's nodes: properties, scalars, aliases, beginnings and ends of collections.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use super::parser::{Expects, Frame, Parser, collection};
+use super::token::{Kind, Spot, Token};
+use crate::error::{Error, ErrorKind};
+use crate::tree::{self, Content, Id, NONE, NodeData, Style};
 
-use granit_parser::{ScalarStyle, StructureStyle, Tag};
+/// What stands before a node's content.
+#[derive(Debug, Default)]
+struct Properties<'t> {
+    /// Where the first of them begins.
+    start: Option<Spot>,
+    anchor: Option<(&'t str, std::ops::Range<u32>)>,
+    tag: Option<Box<str>>,
+}
 
-use super::align::{Aligner, Layout};
-use super::{gate, quoted, repair, scalars};
-use crate::error::Error;
-use crate::tree::{Content, Id, Kind, NONE, NodeData, Style};
-
-impl<'t> Aligner<'t> {
-    pub(super) fn relative(&self, at: usize) -> u32 {
-        at.saturating_sub(self.base) as u32
-    }
-
-    /// Passes what stands before a node in its parent; returns the node's marker.
-    fn before(&mut self, empty: bool) -> Result<u32, Error> {
-        let Some(frame) = self.stack.last_mut() else {
-            return Ok(NONE);
+impl<'t> Parser<'t> {
+    /// Reads a node behind its indicator `mark`. `block` says whether block collections may begin, `beside` whether a sequence may
+    /// that is indented no deeper than its key.
+    pub(super) fn node(&mut self, mark: u32, block: bool, beside: bool) -> Result<(), Error> {
+        let properties = match self.peek().kind {
+            Kind::Alias => {
+                let token = self.take();
+                return self.alias(token, mark);
+            }
+            Kind::Anchor | Kind::Tag(_) => self.properties()?,
+            _ => Properties::default(),
         };
-        let (layout, count) = (frame.layout, frame.count);
-        frame.count += 1;
-        let key = count % 2 == 0;
-        match layout {
-            Layout::BlockSeq => {
-                self.trivia()?;
-                let mark = self.indicator(b'-');
-                self.indicated = self.cursor.pos;
-                mark
+        let token = self.peek();
+        let spot = token.spot;
+        match token.kind {
+            Kind::Scalar(..) => {
+                let token = self.take();
+                self.scalar(token, properties, mark);
+                Ok(())
             }
-            Layout::FlowSeq => {
-                if count > 0 {
-                    self.trivia()?;
-                    self.indicator(b',')?;
-                }
-                Ok(NONE)
+            Kind::Entry if !beside => self.unfit(properties, mark, block),
+            Kind::BlockSequence | Kind::BlockMapping if !block => {
+                self.unfit(properties, mark, block)
             }
-            Layout::FlowMap if key && count > 0 => {
-                self.trivia()?;
-                self.indicator(b',')?;
-                self.question()
-            }
-            Layout::BlockMap | Layout::FlowMap | Layout::Pair if key => self.question(),
-            Layout::BlockMap | Layout::FlowMap | Layout::Pair => {
-                let back = self.cursor.pos;
-                self.trivia()?;
-                if self.cursor.peek() == Some(b':') {
-                    let mark = self.indicator(b':')?;
-                    if self.explicit_key() {
-                        self.indicated = self.cursor.pos;
+            _ => match collection(token.kind) {
+                None => self.unfit(properties, mark, block),
+                Some(kind) => {
+                    // The first entry of a sequence beside its key is read with the others.
+                    if kind.2 != Expects::ItemBeside {
+                        self.take();
                     }
-                    return Ok(mark);
+                    self.open(kind, properties, mark, spot)
                 }
-                self.cursor.pos = back;
-                if empty {
-                    Ok(NONE)
-                } else {
-                    Err(self.misaligned())
-                }
+            },
+        }
+    }
+
+    /// A token that begins no node: properties alone are an empty scalar.
+    fn unfit(&mut self, properties: Properties<'t>, mark: u32, block: bool) -> Result<(), Error> {
+        if properties.start.is_some() {
+            let node = self.blank(tree::Kind::Scalar, self.behind(), properties, mark);
+            self.add(NodeData {
+                value: Content::Owned("".into()),
+                ..node
+            });
+            return Ok(());
+        }
+        let what = if block { "block" } else { "flow" };
+        Err(self.unexpected(&format!("did not find expected {what} node content")))
+    }
+
+    fn properties(&mut self) -> Result<Properties<'t>, Error> {
+        let mut found = Properties::default();
+        for _ in 0..2 {
+            let token = self.peek();
+            let again = match token.kind {
+                Kind::Anchor => found.anchor.is_some(),
+                Kind::Tag(_) => found.tag.is_some(),
+                _ => true,
+            };
+            if again {
+                break;
+            }
+            let token = self.take();
+            let (start, end) = (token.spot.at, token.end);
+            found.start.get_or_insert(token.spot);
+            if let Kind::Tag(tag) = token.kind {
+                found.tag = Some(self.tag(tag, start)?);
+            } else {
+                let name = self.relative(start + 1)..self.relative(end);
+                found.anchor = Some((self.name(start, end), name));
             }
         }
+        Ok(found)
     }
 
-    pub(super) fn indicator(&mut self, byte: u8) -> Result<u32, Error> {
-        if self.cursor.peek() != Some(byte) {
-            return Err(self.misaligned());
-        }
-        let at = self.relative(self.cursor.pos);
-        self.cursor.pos += 1;
-        Ok(at)
+    /// The name of an anchor or alias without its indicator.
+    fn name(&self, start: u32, end: u32) -> &'t str {
+        &self.text[start as usize + 1..end as usize]
     }
 
-    /// Passes the `?` of an explicit key, if there is one.
-    fn question(&mut self) -> Result<u32, Error> {
-        let back = self.cursor.pos;
-        self.trivia()?;
-        let alone = self.in_flow() || self.cursor.blank_at(self.cursor.pos + 1);
-        if self.cursor.peek() == Some(b'?') && alone {
-            let at = self.relative(self.cursor.pos);
-            self.cursor.pos += 1;
-            self.indicated = self.cursor.pos;
-            return Ok(at);
-        }
-        self.cursor.pos = back;
-        Ok(NONE)
-    }
-
-    /// Whether the key whose value comes next is written with `?`.
-    fn explicit_key(&self) -> bool {
-        self.scratch
-            .last()
-            .is_some_and(|key| self.tree.node(*key).mark != NONE)
-    }
-
-    /// The indentation that the next line of a scalar needs: one more than the block collection around it has.
-    fn needed_indent(&self) -> usize {
-        let block = |frame: &&super::align::Frame| {
-            matches!(frame.layout, Layout::BlockMap | Layout::BlockSeq)
-        };
-        let around = self.stack.iter().rev().find(block);
-        around.map_or(0, |frame| self.tree.node(frame.id).col as usize + 1)
-    }
-
-    /// Begins a node: passes its marker, its tag and its anchor.
-    pub(super) fn node(
+    /// A node whose content begins at a spot; it ends there, too.
+    fn blank(
         &mut self,
-        kind: Kind,
-        anchored: bool,
-        tag: Option<&Tag>,
-        empty: bool,
-    ) -> Result<NodeData, Error> {
-        let mark = self.before(empty)?;
-        let plain_end = self.cursor.pos;
-        let mut start = None;
-        let mut anchor = 0..0;
-        let (mut want_anchor, mut want_tag) = (anchored, tag.is_some());
-        while want_anchor || want_tag {
-            self.trivia()?;
-            let at = self.cursor.pos;
-            match self.cursor.peek() {
-                Some(b'&') if want_anchor => {
-                    self.property();
-                    gate::anchor(self.text, at + 1, self.cursor.pos)?;
-                    anchor = self.relative(at + 1)..self.relative(self.cursor.pos);
-                    want_anchor = false;
-                }
-                Some(b'!') if want_tag => {
-                    self.property();
-                    gate::after_tag(self.text, self.cursor.pos)?;
-                    want_tag = false;
-                }
-                _ => return Err(self.misaligned()),
-            }
-            start.get_or_insert(at);
+        kind: tree::Kind,
+        spot: Spot,
+        properties: Properties<'t>,
+        mark: u32,
+    ) -> NodeData {
+        let content = self.relative(spot.at);
+        let start = properties.start.unwrap_or(spot);
+        let mut range = 0..0;
+        if let Some((name, named)) = properties.anchor {
+            range = named;
+            self.anchors.insert(name, self.tree.nodes.len() as Id);
         }
-        let after = self.cursor.pos;
-        if empty {
-            self.cursor.pos = if start.is_some() { after } else { plain_end };
-        } else {
-            self.trivia()?;
-        }
-        let content = self.cursor.pos;
-        let start = start.unwrap_or(content);
-        let (line, _) = self.cursor.place(start);
-        let (_, col) = self.cursor.place(content);
-        Ok(NodeData {
+        NodeData {
             kind,
             style: Style::Plain,
-            start: self.relative(start),
-            content: self.relative(content),
-            end: self.relative(content),
-            line: (line - self.base_line) as u32,
-            col: col as u32,
+            start: self.relative(start.at),
+            content,
+            end: content,
+            line: start.line - self.base_line,
+            col: spot.col,
             parent: self.stack.last().map_or(NONE, |frame| frame.id),
             mark,
-            anchor,
-            tag: tag.map(scalars::short_tag),
+            anchor: range,
+            tag: properties.tag,
             value: Content::Span(0, 0),
             children: 0..0,
-        })
-    }
-
-    /// Passes one `&anchor` or `!tag`.
-    fn property(&mut self) {
-        if self.cursor.starts_with(b"!<") {
-            while !matches!(self.cursor.peek(), None | Some(b'>' | b'\n' | b'\r')) {
-                self.cursor.pos += 1;
-            }
-            self.cursor.pos += 1;
-            return;
-        }
-        while !self.cursor.blank_at(self.cursor.pos)
-            && !matches!(self.cursor.peek(), Some(b',' | b'[' | b']' | b'{' | b'}'))
-        {
-            self.cursor.pos += 1;
         }
     }
 
-    pub(super) fn add(&mut self, node: NodeData) -> Id {
+    fn add(&mut self, node: NodeData) -> Id {
         let id = self.tree.nodes.len() as Id;
         if self.stack.is_empty() {
             self.tree.root = id;
@@ -189,207 +138,119 @@ impl<'t> Aligner<'t> {
         id
     }
 
-    pub(super) fn scalar(
-        &mut self,
-        value: Cow<'t, str>,
-        style: ScalarStyle,
-        anchor: usize,
-        tag: Option<&Tag>,
-        span: Range<usize>,
-    ) -> Result<(), Error> {
-        let style = scalars::style(style);
-        let question =
-            style == Style::Plain && self.in_flow() && self.events[span.start..].starts_with('?');
-        if question
-            && self
-                .stack
-                .last()
-                .is_some_and(|frame| frame.layout == Layout::FlowSeq)
-        {
-            return self.question_item(value, span);
+    /// The node that is not there: nothing, right behind what stands before it.
+    pub(super) fn nothing(&mut self, mark: u32) {
+        let node = self.blank(
+            tree::Kind::Scalar,
+            self.behind(),
+            Properties::default(),
+            mark,
+        );
+        self.add(NodeData {
+            value: Content::Owned("".into()),
+            ..node
+        });
+    }
+
+    fn scalar(&mut self, token: Token, properties: Properties<'t>, mark: u32) {
+        let mut node = self.blank(tree::Kind::Scalar, token.spot, properties, mark);
+        node.end = self.relative(token.end);
+        if let Kind::Scalar(style, content) = token.kind {
+            let quotes = u32::from(matches!(style, Style::SingleQuoted | Style::DoubleQuoted));
+            node.style = style;
+            node.value = match content {
+                Some(number) => Content::Owned(self.content_of(number)),
+                None => Content::Span(node.content + quotes, node.end - quotes),
+            };
         }
-        let empty = style == Style::Plain && span.is_empty();
-        let mut node = self.node(Kind::Scalar, anchor != 0, tag, empty)?;
-        if empty && node.mark == NONE && node.start == node.content && self.at_key() {
-            return Err(self.error(self.cursor.pos, "a key is missing before ':'"));
-        }
-        node.style = style;
-        let start = self.cursor.pos;
-        let mut value = if empty { Cow::Borrowed("") } else { value };
-        let end = match style {
-            Style::Plain if empty => start,
-            Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => {
-                if question && span.start + 1 == start {
-                    value = Cow::Owned(value.trim_start_matches('?').to_owned());
-                } else if span.start != start {
-                    return Err(self.misaligned());
-                }
-                span.end
-            }
-            _ => scalars::block(self.text, self.events, &mut self.cursor, &span, &mut value)?,
-        };
-        // A reworded line separator may be cut in the middle: the original one is left out.
-        let end = self.text.floor_char_boundary(end);
-        let text = self
-            .events
-            .get(start..end)
-            .ok_or_else(|| self.misaligned())?;
-        let end = if style == Style::Plain {
-            start + text.trim_end_matches([' ', '\t', '\n', '\r']).len()
-        } else {
-            end
-        };
-        gate::scalar(
-            self.text,
-            start,
-            end,
-            style,
-            self.in_flow(),
-            self.needed_indent(),
-        )?;
+        self.add(node);
+    }
+
+    /// A plain key of one word.
+    pub(super) fn plain_key(&mut self, spot: Spot, end: u32) {
+        let mut node = self.blank(tree::Kind::Scalar, spot, Properties::default(), NONE);
         node.end = self.relative(end);
-        if question && end <= start {
-            return Err(self.error(start, "a key is missing behind '?'"));
-        }
-        if let Some(read) = self.over_lines(start..end, style)? {
-            value = Cow::Owned(read);
-        }
-        node.value = self.content(value);
-        self.cursor.pos = self.cursor.pos.max(end);
-        if style == Style::Plain && !empty {
-            self.plain = (self.cursor.pos, self.needed_indent());
-        }
-        let id = self.add(node);
-        self.anchored(anchor, id);
-        self.simple_key(id)
+        node.value = Content::Span(node.content, node.end);
+        self.add(node);
     }
 
-    /// The content of a plain or quoted scalar whose lines the event parser could not see as they are.
-    fn over_lines(&self, range: Range<usize>, style: Style) -> Result<Option<String>, Error> {
-        if !matches!(
-            style,
-            Style::Plain | Style::SingleQuoted | Style::DoubleQuoted
-        ) {
-            return Ok(None);
-        }
-        let sides = (self.text.get(range.clone()), self.events.get(range));
-        let (Some(original), Some(seen)) = sides else {
-            return Err(self.misaligned());
-        };
-        let joined = original.contains(['\n', '\r']) && !seen.contains(['\n', '\r']);
-        if !joined && !original.contains(repair::SEPARATORS) {
-            return Ok(None);
-        }
-        let content = quoted::content(original, style).ok_or_else(|| self.misaligned())?;
-        Ok(Some(content))
-    }
-
-    /// Whether brackets are open.
-    pub(super) fn in_flow(&self) -> bool {
-        self.stack.last().is_some_and(|frame| {
-            matches!(
-                frame.layout,
-                Layout::FlowMap | Layout::FlowSeq | Layout::Pair
-            )
-        })
-    }
-
-    /// Whether the node that was just begun is a key.
-    fn at_key(&self) -> bool {
-        self.stack.last().is_some_and(|frame| {
-            !matches!(frame.layout, Layout::FlowSeq | Layout::BlockSeq) && frame.count % 2 == 1
-        })
-    }
-
-    /// `[?a]`: inside brackets a question mark needs no blank behind it. The event parser takes it for text; here the
-    /// scalar becomes the key of a pair without a value.
-    fn question_item(&mut self, value: Cow<'t, str>, span: Range<usize>) -> Result<(), Error> {
-        self.mapping_start(StructureStyle::Flow, 0, None, span.start..span.start)?;
-        self.scalar(value, ScalarStyle::Plain, 0, None, span.clone())?;
-        self.scalar(
-            Cow::Borrowed(""),
-            ScalarStyle::Plain,
-            0,
-            None,
-            span.end..span.end,
-        )?;
-        self.collection_end()
-    }
-
-    /// Keeps a value as a part of the source where it is one.
-    fn content(&self, value: Cow<'t, str>) -> Content {
-        if let Cow::Borrowed(part) = value {
-            let at = (part.as_ptr() as usize).wrapping_sub(self.events.as_ptr() as usize);
-            // A reworded place has the length of the original, which holds the content.
-            if at >= self.base
-                && self.text.is_char_boundary(at)
-                && self.text.is_char_boundary(at + part.len())
-            {
-                let from = self.relative(at);
-                return Content::Span(from, from + part.len() as u32);
-            }
-        }
-        Content::Owned(value.into())
-    }
-
-    pub(super) fn alias(&mut self, target: Option<usize>, span: Range<usize>) -> Result<(), Error> {
-        let mut node = self.node(Kind::Alias, false, None, false)?;
-        if span.start != self.cursor.pos {
-            return Err(self.misaligned());
-        }
-        let name = self
-            .text
-            .get(span.start + 1..span.end)
-            .ok_or_else(|| self.misaligned())?;
-        gate::anchor(self.text, span.start + 1, span.end)?;
-        let target = match target {
-            // Anchors come in the order of their ids.
-            Some(target) => self
-                .anchors
-                .binary_search_by_key(&target, |(id, _)| *id)
-                .map_or(NONE, |at| self.anchors[at].1),
-            None if self.outer.contains(name) => NONE,
+    fn alias(&mut self, token: Token, mark: u32) -> Result<(), Error> {
+        let start = token.spot.at;
+        let name = self.name(start, token.end);
+        let target = match self.anchors.get(name) {
+            Some(target) => *target,
+            None if self.outer.contains(&name) => NONE,
             None => {
-                return Err(self.error(span.start, format!("unknown anchor '{name}' referenced")));
+                let message = format!("unknown anchor '{name}' referenced");
+                return Err(self.error(start as usize, message));
             }
         };
         self.tree.aliases = true;
+        let mut node = self.blank(tree::Kind::Alias, token.spot, Properties::default(), mark);
         node.style = Style::Alias;
-        node.end = self.relative(span.end);
+        node.end = self.relative(token.end);
         node.children = target..target;
-        self.cursor.pos = span.end;
-        let id = self.add(node);
-        self.simple_key(id)
-    }
-
-    pub(super) fn anchored(&mut self, anchor: usize, id: Id) {
-        if anchor != 0 {
-            self.anchors.push((anchor, id));
-        }
-    }
-
-    /// Checks a finished key: what the field's readers accept as one.
-    pub(super) fn simple_key(&mut self, id: Id) -> Result<(), Error> {
-        let Some(frame) = self.stack.last() else {
-            return Ok(());
-        };
-        let key =
-            frame.count % 2 == 1 && !matches!(frame.layout, Layout::BlockSeq | Layout::FlowSeq);
-        let node = self.tree.node(id);
-        let (start, end) = (
-            self.base + node.start as usize,
-            self.base + node.end as usize,
-        );
-        if key && node.mark == NONE && !(frame.layout == Layout::FlowMap && self.colonless(end)) {
-            gate::simple_key(self.text, start, end)?;
-        }
+        self.add(node);
         Ok(())
     }
 
-    /// Whether a key inside braces that ends at `end` has no colon: the readers take it for a value until one comes.
-    fn colonless(&self, end: usize) -> bool {
-        let rest = self.events.get(end..).unwrap_or_default();
-        rest.trim_start_matches([' ', '\t', '\n', '\r'])
-            .starts_with([',', '}'])
+    fn open(
+        &mut self,
+        (kind, style, expects): (tree::Kind, Style, Expects),
+        properties: Properties<'t>,
+        mark: u32,
+        spot: Spot,
+    ) -> Result<(), Error> {
+        if self.stack.len() >= self.depth {
+            let message = format!("collections are nested deeper than {}", self.depth);
+            return Err(Error::at(
+                ErrorKind::Limit,
+                self.text,
+                spot.at as usize,
+                message,
+            ));
+        }
+        let node = self.blank(kind, spot, properties, mark);
+        let scratch = self.scratch.len() + usize::from(!self.stack.is_empty());
+        let id = self.add(NodeData { style, ..node });
+        self.stack.push(Frame {
+            id,
+            expects,
+            scratch,
+        });
+        Ok(())
+    }
+
+    /// Begins the pair that is an item in brackets; its key's token is read with the key.
+    pub(super) fn open_pair(&mut self) -> Result<(), Error> {
+        let spot = self.peek().spot;
+        let kind = (tree::Kind::Mapping, Style::Flow, Expects::PairKey);
+        self.open(kind, Properties::default(), NONE, spot)
+    }
+
+    /// Ends the innermost collection: behind its bracket, or with its last child.
+    pub(super) fn end_collection(&mut self, bracket: Option<u32>) {
+        let Some(frame) = self.stack.pop() else {
+            return;
+        };
+        let last = self
+            .scratch
+            .get(frame.scratch..)
+            .and_then(<[Id]>::last)
+            .copied();
+        let from = self.tree.children.len() as u32;
+        self.tree
+            .children
+            .extend(self.scratch.drain(frame.scratch..));
+        let to = self.tree.children.len() as u32;
+        let end = match (bracket, last) {
+            (Some(bracket), _) => self.relative(bracket),
+            (None, Some(last)) => self.tree.node(last).end,
+            (None, None) => 0,
+        };
+        if let Some(node) = self.tree.nodes.get_mut(frame.id as usize) {
+            node.children = from..to;
+            node.end = end.max(node.content);
+        }
     }
 }

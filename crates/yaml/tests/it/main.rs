@@ -12,6 +12,8 @@ mod promises;
 #[cfg(test)]
 mod random;
 #[cfg(test)]
+mod readers;
+#[cfg(test)]
 mod vectors_edit;
 #[cfg(test)]
 mod vectors_scalars;

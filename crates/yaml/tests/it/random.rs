@@ -74,7 +74,7 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..14).prop_map(|pieces| pieces.concat())
 }
 
-fn known() -> Vec<String> {
+pub(crate) fn known() -> Vec<String> {
     include_str!("../../testdata/edits.jsonl")
         .lines()
         .map(|line| {
@@ -120,7 +120,7 @@ fn scalar() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn value() -> impl Strategy<Value = Value> {
+pub(crate) fn value() -> impl Strategy<Value = Value> {
     scalar().prop_recursive(4, 24, 5, |inner| {
         let key = prop_oneof![
             "[a-z]{1,3}",

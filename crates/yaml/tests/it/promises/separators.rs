@@ -35,7 +35,7 @@ fn a_marker_that_touches_the_closing_quote_is_content() {
     }
 }
 
-/// Contents as yaml.v3 reads them, on their own and beside what the event parser stumbles over.
+/// Contents as yaml.v3 reads them, on their own and beside what other readers stumble over.
 #[test]
 fn lines_are_folded_at_old_separators() {
     for (source, content) in [

@@ -1,0 +1,491 @@
+//! From text to tokens: indentation becomes block tokens, and what turns out to be a key gets a token before it.
+//!
+//! It is total: every text becomes tokens, of which the last may say why the text cannot be read on. Which texts that are is
+//! decided as the package tools' reader decides it.
+
+use super::cursor::Cursor;
+use super::token::{Kind, Spot, Tag, Token};
+use super::{block, names, plain, quoted};
+use crate::error::{Error, ErrorKind};
+use crate::tree::Style;
+
+/// How far the colon may stand from the beginning of a key without `?`, in characters.
+const LONGEST_KEY: usize = 1_024;
+
+/// Bytes of a text for each token, as packages have them, and the most tokens that room is made for at first.
+const BYTES_A_TOKEN: usize = 4;
+const MOST_AT_FIRST: usize = 1 << 14;
+
+/// A place where a key without `?` may have begun.
+#[derive(Debug, Clone, Copy)]
+struct SimpleKey {
+    /// Whether nothing but a key may stand there.
+    required: bool,
+    /// The token that it begins with.
+    token: usize,
+    row: u32,
+    column: usize,
+    spot: Spot,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Lexer<'t> {
+    pub(super) cursor: Cursor<'t>,
+    /// How many collections may be inside each other.
+    depth: usize,
+    /// Tokens of the document at hand; the parser reads them once the next document's beginning is among them.
+    pub(super) tokens: Vec<Token>,
+    /// Contents, tags and handles of these tokens, by their numbers.
+    pub(super) contents: Vec<Box<str>>,
+    pub(super) tags: Vec<Tag>,
+    /// Why the text cannot be read on behind the last token.
+    pub(super) refused: Option<Error>,
+    /// The column of the innermost block collection; -1 outside all.
+    indent: i64,
+    indents: Vec<i64>,
+    /// Whether a key without `?`, or a block collection, may begin here.
+    may_begin: bool,
+    /// The last place for a simple key of each level of brackets; the first is that of block style.
+    keys: Vec<Option<SimpleKey>>,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str, depth: usize) -> Self {
+        Self {
+            cursor: Cursor::new(text),
+            depth,
+            tokens: Vec::with_capacity((text.len() / BYTES_A_TOKEN).min(MOST_AT_FIRST)),
+            contents: Vec::new(),
+            tags: Vec::new(),
+            refused: None,
+            indent: -1,
+            indents: Vec::new(),
+            may_begin: true,
+            keys: vec![None],
+        }
+    }
+
+    /// Replaces the tokens by those up to where the next document begins or ends, or the text does.
+    pub(super) fn refill(&mut self) {
+        self.tokens.clear();
+        self.contents.clear();
+        self.tags.clear();
+        self.keys.fill(None);
+        loop {
+            if let Err(error) = self.next() {
+                self.refused = Some(error);
+                self.push(Kind::Refused, self.cursor.spot());
+            }
+            // All of these put an end to every key that may have begun: nothing is inserted before them any more.
+            let last = self.tokens.last().map(|token| &token.kind);
+            if let Some(Kind::End | Kind::DocumentStart | Kind::DocumentEnd | Kind::Refused) = last
+            {
+                return;
+            }
+        }
+    }
+
+    fn in_flow(&self) -> bool {
+        self.keys.len() > 1
+    }
+
+    /// A token that begins at a spot and ends at the cursor.
+    fn push(&mut self, kind: Kind, spot: Spot) {
+        let end = self.cursor.pos as u32;
+        self.tokens.push(Token { kind, spot, end });
+    }
+
+    fn keep(&mut self, tag: Tag) -> u32 {
+        self.tags.push(tag);
+        self.tags.len() as u32 - 1
+    }
+
+    /// Reads one token, and those that its indentation stands for.
+    fn next(&mut self) -> Result<(), Error> {
+        self.pass_trivia();
+        self.close_blocks(self.cursor.column() as i64);
+        let (at, spot) = (self.cursor.pos, self.cursor.spot());
+        let Some(byte) = self.cursor.peek() else {
+            self.close_blocks(-1);
+            self.no_key()?;
+            self.push(Kind::End, spot);
+            return Ok(());
+        };
+        if at == self.cursor.row_start {
+            if byte == b'%' {
+                return self.directive();
+            }
+            for (marker, kind) in [(b'-', Kind::DocumentStart), (b'.', Kind::DocumentEnd)] {
+                if self.cursor.at_marker(marker) {
+                    return self.marker(kind);
+                }
+            }
+        }
+        let flow = self.in_flow();
+        if self.may_begin
+            && !flow
+            && let Some(colon) = self.plain_key()
+        {
+            return self.plain_entry(colon);
+        }
+        match byte {
+            b'[' => self.open(Kind::FlowSequence),
+            b'{' => self.open(Kind::FlowMapping),
+            b']' => self.shut(Kind::FlowSequenceEnd),
+            b'}' => self.shut(Kind::FlowMappingEnd),
+            b',' => {
+                self.no_key()?;
+                self.indicator(Kind::Comma, true);
+                Ok(())
+            }
+            b'-' if self.cursor.is_space(at + 1) => self.entry(),
+            b'?' if flow || self.cursor.is_space(at + 1) => self.key(),
+            b':' if flow || self.cursor.is_space(at + 1) => self.value(),
+            b'*' | b'&' => {
+                self.may_be_key()?;
+                names::anchor(&mut self.cursor)?;
+                let kind = if byte == b'*' {
+                    Kind::Alias
+                } else {
+                    Kind::Anchor
+                };
+                self.push(kind, spot);
+                Ok(())
+            }
+            b'!' => {
+                self.may_be_key()?;
+                let tag = names::tag(&mut self.cursor)?;
+                let number = self.keep(tag);
+                self.push(Kind::Tag(number), spot);
+                Ok(())
+            }
+            b'|' | b'>' if !flow => self.block(),
+            b'\'' | b'"' => self.quoted(),
+            b'|' | b'>' | b'%' | b'@' | b'`' | b'\t' => Err(self.cannot_begin()),
+            _ => self.plain(),
+        }
+    }
+
+    /// Where the colon stands that ends a plain key of harmless characters which begins here. Most keys are such: what the general
+    /// way finds out behind them is known here at once.
+    fn plain_key(&self) -> Option<usize> {
+        let rest = &self.cursor.bytes[self.cursor.pos..];
+        let harmless =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-');
+        let length = rest
+            .iter()
+            .take(LONGEST_KEY)
+            .take_while(|byte| harmless(byte))
+            .count();
+        let colon = self.cursor.pos + length;
+        let is_key = length > 0
+            && rest.get(length) == Some(&b':')
+            && self.cursor.is_space(colon + 1)
+            // A dash alone begins an item.
+            && rest[0] != b'-';
+        is_key.then_some(colon)
+    }
+
+    /// Passes a plain key and its colon.
+    fn plain_entry(&mut self, colon: usize) -> Result<(), Error> {
+        self.no_key()?;
+        let spot = self.cursor.spot();
+        let mapping = begun(Kind::BlockMapping, spot);
+        self.begin_block(self.cursor.column(), mapping, self.tokens.len())?;
+        self.may_begin = false;
+        self.cursor.pos = colon + 1;
+        self.push(Kind::PlainKey, spot);
+        Ok(())
+    }
+
+    fn cannot_begin(&self) -> Error {
+        let at = self.cursor.pos;
+        if self.cursor.peek() == Some(b'\t') {
+            return self
+                .cursor
+                .error(at, "found a tab character where spaces are expected");
+        }
+        let message = "found character that cannot start any token";
+        self.cursor.error(at, message)
+    }
+
+    /// Passes blanks, comments and line breaks. Tabs may not stand where a key or a block collection may begin.
+    fn pass_trivia(&mut self) {
+        loop {
+            match self.cursor.peek() {
+                Some(b' ') => self.cursor.pos += 1,
+                Some(b'\t') if self.in_flow() || !self.may_begin || self.comment_follows() => {
+                    self.cursor.pass_blanks();
+                }
+                Some(b'#') => self.comment(),
+                Some(b'\n' | b'\r' | 0xC2 | 0xE2) if self.cursor.pass_break().is_some() => {
+                    self.may_begin |= !self.in_flow();
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Whether a comment on this row belongs to the token before it. None belongs to the dash of an item.
+    fn has_comment(&self) -> bool {
+        let last = self.tokens.last().map(|token| &token.kind);
+        !matches!(last, None | Some(Kind::Entry)) && !self.cursor.begins_row()
+    }
+
+    /// Whether the blanks here stand before such a comment, of which the first may be a tab anywhere.
+    fn comment_follows(&self) -> bool {
+        let rest = &self.cursor.bytes[self.cursor.pos..];
+        let next = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+        next == Some(&b'#') && self.has_comment()
+    }
+
+    /// Passes a comment. That of a token stands for itself; with others, those on the next lines are passed.
+    fn comment(&mut self) {
+        if self.has_comment() {
+            self.cursor.pass_comment();
+        } else {
+            self.cursor.pass_comments();
+        }
+    }
+
+    /// Ends the block collections that are indented deeper than a column.
+    fn close_blocks(&mut self, column: i64) {
+        if self.in_flow() {
+            return;
+        }
+        while self.indent > column {
+            self.push(Kind::BlockEnd, self.cursor.spot());
+            self.indent = self.indents.pop().unwrap_or(-1);
+        }
+    }
+
+    /// Begins a block collection where a column is indented deeper than the one around it.
+    fn begin_block(&mut self, column: usize, token: Token, at: usize) -> Result<(), Error> {
+        let column = column as i64;
+        if !self.in_flow() && self.indent < column {
+            if self.indents.len() >= self.depth {
+                return Err(self.too_deep());
+            }
+            self.indents.push(self.indent);
+            self.indent = column;
+            self.tokens.insert(at, token);
+        }
+        Ok(())
+    }
+
+    fn begin_block_here(&mut self, kind: Kind) -> Result<(), Error> {
+        let token = begun(kind, self.cursor.spot());
+        self.begin_block(self.cursor.column(), token, self.tokens.len())
+    }
+
+    fn too_deep(&self) -> Error {
+        let message = format!("collections are nested deeper than {}", self.depth);
+        Error::at(ErrorKind::Limit, self.cursor.text, self.cursor.pos, message)
+    }
+
+    /// What comes next is the first token of a key if a colon follows it. Behind it nothing may begin on this line.
+    fn may_be_key(&mut self) -> Result<(), Error> {
+        if self.may_begin {
+            self.no_key()?;
+            let required = !self.in_flow() && self.indent == self.cursor.column() as i64;
+            let key = SimpleKey {
+                required,
+                token: self.tokens.len(),
+                row: self.cursor.row,
+                column: self.cursor.column(),
+                spot: self.cursor.spot(),
+            };
+            if let Some(last) = self.keys.last_mut() {
+                *last = Some(key);
+            }
+        }
+        self.may_begin = false;
+        Ok(())
+    }
+
+    /// What may have been a key was none.
+    fn no_key(&mut self) -> Result<(), Error> {
+        match self.keys.last_mut().and_then(Option::take) {
+            Some(key) if key.required => Err(self.missing_colon(&key)),
+            _ => Ok(()),
+        }
+    }
+
+    fn missing_colon(&self, key: &SimpleKey) -> Error {
+        self.cursor
+            .error(key.spot.at as usize, "could not find expected ':'")
+    }
+
+    /// Takes the key that ends before this colon, if one does: on one line, and not too long.
+    fn take_key(&mut self) -> Result<Option<SimpleKey>, Error> {
+        let Some(key) = self.keys.last_mut().and_then(Option::take) else {
+            return Ok(None);
+        };
+        let source = &self.cursor.text[key.spot.at as usize..self.cursor.pos];
+        let long = source.chars().nth(LONGEST_KEY).is_some();
+        if key.row == self.cursor.row && !long {
+            return Ok(Some(key));
+        }
+        match key.required {
+            true => Err(self.missing_colon(&key)),
+            false => Ok(None),
+        }
+    }
+
+    fn directive(&mut self) -> Result<(), Error> {
+        self.close_blocks(-1);
+        self.no_key()?;
+        self.may_begin = false;
+        let spot = self.cursor.spot();
+        let kind = match names::directive(&mut self.cursor)? {
+            None => Kind::Version,
+            Some(tag) => Kind::TagDirective(self.keep(tag)),
+        };
+        self.push(kind, spot);
+        Ok(())
+    }
+
+    /// Passes a document's marker. An end is passed with its line: its comment belongs to the document that ends.
+    fn marker(&mut self, kind: Kind) -> Result<(), Error> {
+        self.close_blocks(-1);
+        self.no_key()?;
+        self.may_begin = false;
+        let spot = self.cursor.spot();
+        self.cursor.pos += 3;
+        if matches!(kind, Kind::DocumentEnd) {
+            self.cursor.pass_blanks();
+            if self.cursor.peek() == Some(b'#') {
+                self.cursor.pass_comment();
+            }
+            self.may_begin = self.cursor.pass_break().is_some();
+        }
+        self.push(kind, spot);
+        Ok(())
+    }
+
+    /// Passes one character that has a meaning of its own.
+    fn indicator(&mut self, kind: Kind, may_begin: bool) {
+        self.may_begin = may_begin;
+        let spot = self.cursor.spot();
+        self.cursor.pos += 1;
+        self.push(kind, spot);
+    }
+
+    fn open(&mut self, kind: Kind) -> Result<(), Error> {
+        self.may_be_key()?;
+        if self.keys.len() > self.depth {
+            return Err(self.too_deep());
+        }
+        self.keys.push(None);
+        self.indicator(kind, true);
+        Ok(())
+    }
+
+    fn shut(&mut self, kind: Kind) -> Result<(), Error> {
+        self.no_key()?;
+        if self.in_flow() {
+            self.keys.pop();
+        }
+        self.indicator(kind, false);
+        Ok(())
+    }
+
+    fn entry(&mut self) -> Result<(), Error> {
+        if !self.in_flow() {
+            if !self.may_begin {
+                let message = "block sequence entries are not allowed in this context";
+                return Err(self.cursor.error(self.cursor.pos, message));
+            }
+            self.begin_block_here(Kind::BlockSequence)?;
+        }
+        self.no_key()?;
+        self.indicator(Kind::Entry, true);
+        Ok(())
+    }
+
+    fn key(&mut self) -> Result<(), Error> {
+        if !self.in_flow() {
+            if !self.may_begin {
+                let message = "mapping keys are not allowed in this context";
+                return Err(self.cursor.error(self.cursor.pos, message));
+            }
+            self.begin_block_here(Kind::BlockMapping)?;
+        }
+        self.no_key()?;
+        self.indicator(Kind::Key, !self.in_flow());
+        Ok(())
+    }
+
+    fn value(&mut self) -> Result<(), Error> {
+        let Some(key) = self.take_key()? else {
+            if !self.in_flow() {
+                if !self.may_begin {
+                    let message = "mapping values are not allowed in this context";
+                    return Err(self.cursor.error(self.cursor.pos, message));
+                }
+                self.begin_block_here(Kind::BlockMapping)?;
+            }
+            self.indicator(Kind::Value, !self.in_flow());
+            return Ok(());
+        };
+        self.tokens.insert(key.token, begun(Kind::Key, key.spot));
+        let mapping = begun(Kind::BlockMapping, key.spot);
+        self.begin_block(key.column, mapping, key.token)?;
+        self.indicator(Kind::Value, false);
+        Ok(())
+    }
+
+    fn block(&mut self) -> Result<(), Error> {
+        self.no_key()?;
+        self.may_begin = true;
+        let spot = self.cursor.spot();
+        let style = match self.cursor.peek() {
+            Some(b'|') => Style::Literal,
+            _ => Style::Folded,
+        };
+        let (content, end) = block::read(&mut self.cursor, self.indent)?;
+        self.scalar(spot, end, style, Some(content.into()));
+        Ok(())
+    }
+
+    fn quoted(&mut self) -> Result<(), Error> {
+        self.may_be_key()?;
+        let spot = self.cursor.spot();
+        let style = match self.cursor.peek() {
+            Some(b'"') => Style::DoubleQuoted,
+            _ => Style::SingleQuoted,
+        };
+        let changed = quoted::read(&mut self.cursor)?;
+        self.scalar(spot, self.cursor.pos, style, changed);
+        Ok(())
+    }
+
+    fn plain(&mut self) -> Result<(), Error> {
+        self.may_be_key()?;
+        let spot = self.cursor.spot();
+        let (indent, flow) = ((self.indent + 1) as usize, self.in_flow());
+        let plain = plain::read(&mut self.cursor, indent, flow)?;
+        self.may_begin |= plain.broken;
+        self.scalar(spot, plain.end, Style::Plain, plain.joined);
+        Ok(())
+    }
+
+    fn scalar(&mut self, spot: Spot, end: usize, style: Style, content: Option<Box<str>>) {
+        let number = content.map(|content| {
+            self.contents.push(content);
+            self.contents.len() as u32 - 1
+        });
+        self.tokens.push(Token {
+            kind: Kind::Scalar(style, number),
+            spot,
+            end: end as u32,
+        });
+    }
+}
+
+/// A token without a text: something begins there.
+fn begun(kind: Kind, spot: Spot) -> Token {
+    let end = spot.at;
+    Token { kind, spot, end }
+}
