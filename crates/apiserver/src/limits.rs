@@ -61,7 +61,7 @@ impl Limits {
 
     /// With so many connections, of which one address may have three quarters, and one user requests on half.
     #[must_use]
-    pub fn with_connections(self, connections: usize) -> Self {
+    pub(crate) fn with_connections(self, connections: usize) -> Self {
         Self {
             connections,
             address_connections: (connections - connections / 4).max(1),

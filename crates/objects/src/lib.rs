@@ -4,17 +4,17 @@
 //! stack that deep expressions fit are lent by whoever calls (`logic::Moment`, `schema::Stack`). The texts are those of kube-apiserver,
 //! as recorded; people and tools grep for them.
 
-pub mod apply;
+mod apply;
 pub mod builtin;
 pub mod logic;
-pub mod names;
+mod names;
 pub mod openapi;
 pub mod patch;
 mod printed;
 mod reason;
 pub mod resource;
 pub mod schema;
-pub mod status;
+mod status;
 pub mod table;
 
 pub use reason::Reason;

@@ -37,7 +37,7 @@ fn is_label(text: &str) -> bool {
 
 /// RFC 1123 label: namespace names.
 #[must_use]
-pub fn dns1123_label(text: &str) -> Vec<String> {
+pub(crate) fn dns1123_label(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
     if !is_label(text) && text.split('.').all(is_label) {
         problems.push("must not contain dots".to_owned());
@@ -51,7 +51,7 @@ pub fn dns1123_label(text: &str) -> Vec<String> {
 
 /// RFC 1123 subdomain: names of most objects.
 #[must_use]
-pub fn dns1123_subdomain(text: &str) -> Vec<String> {
+pub(crate) fn dns1123_subdomain(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 253).into_iter().collect();
     if !text.split('.').all(is_label) {
         let words = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or \
@@ -63,7 +63,7 @@ pub fn dns1123_subdomain(text: &str) -> Vec<String> {
 
 /// RFC 1035 label: plurals, kinds in lower case, versions.
 #[must_use]
-pub fn dns1035_label(text: &str) -> Vec<String> {
+pub(crate) fn dns1035_label(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
     if !(is_label(text) && text.as_bytes().first().is_some_and(u8::is_ascii_lowercase)) {
         let words = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
@@ -82,7 +82,7 @@ fn is_qualified_part(text: &str) -> bool {
 
 /// Label and annotation keys, finalizers: an optional DNS prefix and a name.
 #[must_use]
-pub fn qualified_name(text: &str) -> Vec<String> {
+pub(crate) fn qualified_name(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let name = match text.split('/').collect::<Vec<_>>().as_slice() {
         [name] => (*name).to_owned(),
@@ -120,7 +120,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
 
 /// Values of labels.
 #[must_use]
-pub fn label_value(text: &str) -> Vec<String> {
+pub(crate) fn label_value(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
     if !text.is_empty() && !is_qualified_part(text) {
         let words = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
@@ -137,7 +137,7 @@ pub fn label_value(text: &str) -> Vec<String> {
 
 /// Keys of ConfigMaps and Secrets.
 #[must_use]
-pub fn config_map_key(text: &str) -> Vec<String> {
+pub(crate) fn config_map_key(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 253).into_iter().collect();
     let inner = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
     if text.is_empty() || !text.bytes().all(inner) {
@@ -159,7 +159,7 @@ pub fn config_map_key(text: &str) -> Vec<String> {
 
 /// A segment of a path: names of RBAC objects.
 #[must_use]
-pub fn path_segment(text: &str, prefix: bool) -> Vec<String> {
+pub(crate) fn path_segment(text: &str, prefix: bool) -> Vec<String> {
     let mut problems = Vec::new();
     if !prefix && (text == "." || text == "..") {
         return vec![format!("may not be '{text}'")];
@@ -174,7 +174,7 @@ pub fn path_segment(text: &str, prefix: bool) -> Vec<String> {
 
 /// How names of a kind must look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameRule {
+pub(crate) enum NameRule {
     /// RFC 1123 subdomain.
     Subdomain,
     /// RFC 1123 label.
@@ -186,7 +186,7 @@ pub enum NameRule {
 impl NameRule {
     /// What is wrong with a name; `prefix` for a `generateName`, whose trailing dash is fine.
     #[must_use]
-    pub fn check(self, text: &str, prefix: bool) -> Vec<String> {
+    pub(crate) fn check(self, text: &str, prefix: bool) -> Vec<String> {
         let masked;
         let name = match text.strip_suffix('-') {
             Some(start) if prefix && !start.is_empty() => {

@@ -31,7 +31,7 @@ pub struct Failure {
 
 /// Names a resource in messages: `widgets.shop.example.dev`, or `configmaps` in the core group.
 #[must_use]
-pub fn qualified(name: &str, group: &str) -> String {
+pub(crate) fn qualified(name: &str, group: &str) -> String {
     if group.is_empty() {
         name.to_owned()
     } else {

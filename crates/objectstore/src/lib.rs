@@ -23,9 +23,6 @@ mod watch;
 mod whole;
 mod writer;
 
-#[cfg(test)]
-mod tests;
-
 pub use backend::{Backend, Change, FaultPoint, Faults, Loaded, LogEntry, StorageError};
 pub use check::{Findings, NOTES, inspect};
 pub use copy::{Copy, CopyError};
@@ -45,3 +42,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -327,12 +327,6 @@ impl Store {
             .map_or_else(Vec::new, |set| set.iter().cloned().collect())
     }
 
-    /// Where the object with this uid lives, if it does.
-    #[must_use]
-    pub fn find_uid(&self, uid: &str) -> Option<ObjectRef> {
-        self.shared.read().uids.get(uid).cloned()
-    }
-
     /// The resources that have had objects.
     #[must_use]
     pub fn resources(&self) -> Vec<ResourceKey> {

@@ -8,11 +8,11 @@ use crate::access::{User, accounts};
 use crate::verbs::Core;
 
 /// Who issues the tokens, and the audience of those that are for this server.
-pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// An object that a token is bound to: with it the token ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bound {
+pub(crate) struct Bound {
     /// Its name.
     pub name: String,
     /// Its uid.
@@ -51,7 +51,7 @@ pub(crate) struct Wish<'a> {
 }
 
 /// The key pair of a server's tokens.
-pub struct TokenKeys {
+pub(crate) struct TokenKeys {
     sign: EncodingKey,
     check: DecodingKey,
 }
@@ -65,7 +65,7 @@ impl std::fmt::Debug for TokenKeys {
 impl TokenKeys {
     /// Signs and checks with one pair.
     #[must_use]
-    pub fn of(pair: &rcgen::KeyPair) -> Self {
+    pub(crate) fn of(pair: &rcgen::KeyPair) -> Self {
         Self {
             sign: EncodingKey::from_ec_der(&pair.serialize_der()),
             check: DecodingKey::from_ec_der(pair.public_key_raw()),

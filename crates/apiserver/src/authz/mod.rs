@@ -12,7 +12,7 @@ mod setter;
 mod writer;
 
 pub(crate) use cover::{Cover, STEPS};
-pub use rbac::Rbac;
+pub(crate) use rbac::Rbac;
 pub use rule::Rule;
 pub(crate) use rule::quoted;
 pub use setter::Setters;
@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use crate::access::{Attributes, Decision, User};
 
 /// The API group of roles and bindings.
-pub const GROUP: &str = "rbac.authorization.k8s.io";
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The rules that hold for a user, and what could not be looked up.
 #[derive(Debug, Clone, Default)]

@@ -49,7 +49,7 @@ use path::Route;
 use query::Query;
 
 /// What the door needs besides the verbs.
-pub struct Door {
+pub(crate) struct Door {
     /// The verbs.
     pub core: Arc<Core>,
     /// Who may come in.
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Door {
 
 /// What all doors of a server share: seats, and the audit log if there is one.
 #[derive(Debug)]
-pub struct Guard {
+pub(crate) struct Guard {
     limits: Limits,
     reading: Seats,
     writing: Seats,
@@ -85,7 +85,7 @@ pub struct Guard {
 impl Guard {
     /// Gives seats as the limits say, and writes events into the log.
     #[must_use]
-    pub fn new(limits: Limits, audit: Option<Audit>) -> Self {
+    pub(crate) fn new(limits: Limits, audit: Option<Audit>) -> Self {
         Self {
             limits,
             reading: Seats::new(limits.reading, limits.waiting),
@@ -135,7 +135,7 @@ impl Asked {
 impl Door {
     /// Makes a door; `address` is what discovery names, `127.0.0.1:6443`.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         core: Arc<Core>,
         authenticator: Authenticator,
         authorizer: Arc<dyn Authorizer>,
@@ -153,7 +153,7 @@ impl Door {
     }
 
     /// The router over this door.
-    pub fn router(self) -> Router {
+    pub(crate) fn router(self) -> Router {
         Router::new().fallback(serve).with_state(Arc::new(self))
     }
 

@@ -74,7 +74,7 @@ fn object(value: Value) -> Map<String, Value> {
 
 /// The aggregated document: the core group alone, or all others.
 #[must_use]
-pub fn aggregated(catalog: &Catalog, core: bool) -> Value {
+pub(crate) fn aggregated(catalog: &Catalog, core: bool) -> Value {
     let groups = catalog
         .groups()
         .into_iter()
@@ -141,7 +141,7 @@ fn api_group(group: &str, versions: &[String]) -> Map<String, Value> {
 
 /// `/apis` in the old form.
 #[must_use]
-pub fn group_list(catalog: &Catalog) -> Value {
+pub(crate) fn group_list(catalog: &Catalog) -> Value {
     let groups: Vec<Value> = catalog
         .groups()
         .iter()
@@ -153,7 +153,7 @@ pub fn group_list(catalog: &Catalog) -> Value {
 
 /// `/apis/<group>`, if the group is served.
 #[must_use]
-pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
+pub(crate) fn group(catalog: &Catalog, name: &str) -> Option<Value> {
     let (group, versions) = catalog
         .groups()
         .into_iter()
@@ -165,7 +165,7 @@ pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
 
 /// `/api` in the old form.
 #[must_use]
-pub fn core_versions(address: &str) -> Value {
+pub(crate) fn core_versions(address: &str) -> Value {
     json!({
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -175,7 +175,7 @@ pub fn core_versions(address: &str) -> Value {
 
 /// `/apis/<group>/<version>`, if it is served.
 #[must_use]
-pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
+pub(crate) fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
     let mut resources = Vec::new();
     for resource in catalog.iter().filter(|r| r.group == group) {
         let Some(served) = resource.version(version).filter(|v| v.served) else {

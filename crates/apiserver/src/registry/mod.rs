@@ -3,7 +3,7 @@
 //! A [`Catalog`] is an immutable picture; the [`Registry`] swaps it when a definition comes or goes. Nothing here
 //! reads or writes objects.
 
-pub mod discovery;
+pub(crate) mod discovery;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -40,7 +40,7 @@ impl Catalog {
 
     /// The served groups except the core group, each with its served versions in order of preference.
     #[must_use]
-    pub fn groups(&self) -> Vec<(String, Vec<String>)> {
+    pub(crate) fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for resource in self.iter() {
             let versions = groups.entry(&resource.group).or_default();
@@ -75,7 +75,7 @@ impl Registry {
     }
 
     /// Adds a resource or replaces one of the same name.
-    pub fn put(&self, resource: Resource) {
+    pub(crate) fn put(&self, resource: Resource) {
         self.change(|catalog| {
             let key = (resource.group.clone(), resource.plural.clone());
             catalog.by_name.insert(key, Arc::new(resource));
@@ -83,7 +83,7 @@ impl Registry {
     }
 
     /// Takes a resource out.
-    pub fn remove(&self, group: &str, plural: &str) {
+    pub(crate) fn remove(&self, group: &str, plural: &str) {
         self.change(|catalog| {
             catalog
                 .by_name

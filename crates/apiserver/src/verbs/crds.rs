@@ -23,7 +23,7 @@ impl Core {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn load_crds(&self) -> Result<(), Failure> {
+    pub(crate) async fn load_crds(&self) -> Result<(), Failure> {
         for (key, _) in self.store.list(DEFINITIONS, "").objects {
             self.refresh_crd(&key).await?;
         }

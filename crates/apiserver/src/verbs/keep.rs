@@ -268,7 +268,7 @@ impl Core {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn bootstrap(&self) -> Result<(), Failure> {
+    pub(crate) async fn bootstrap(&self) -> Result<(), Failure> {
         let catalog = self.registry.catalog();
         let Some(resource) = catalog.get("", "namespaces") else {
             return Ok(());

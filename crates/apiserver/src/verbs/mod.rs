@@ -6,23 +6,23 @@
 mod accounts;
 mod chores;
 mod claims;
-pub mod crds;
+pub(crate) mod crds;
 mod followed;
-pub mod handle;
+pub(crate) mod handle;
 mod homes;
 mod import;
-pub mod keep;
+pub(crate) mod keep;
 mod namespaces;
 mod owners;
-pub mod patches;
-pub mod read;
-pub mod records;
-pub mod remove;
+pub(crate) mod patches;
+pub(crate) mod read;
+pub(crate) mod records;
+pub(crate) mod remove;
 mod roles;
 mod signed;
 mod sizes;
-pub mod target;
-pub mod write;
+pub(crate) mod target;
+pub(crate) mod write;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -109,7 +109,7 @@ pub enum Shown {
 impl Shown {
     /// The whole object as JSON.
     #[must_use]
-    pub fn bytes(&self) -> Bytes {
+    pub(crate) fn bytes(&self) -> Bytes {
         match self {
             Self::Stored(object) => object.bytes(),
             Self::Value(value) => {
@@ -123,7 +123,7 @@ impl Shown {
 
     /// Its resource version; empty for an object that is stored nowhere.
     #[must_use]
-    pub fn version(&self) -> String {
+    pub(crate) fn version(&self) -> String {
         match self {
             Self::Stored(object) => object.rv.to_string(),
             Self::Value(value) => objects::logic::meta(value, "resourceVersion").to_owned(),
@@ -205,7 +205,7 @@ impl Core {
     ///
     /// # Errors
     /// A registered converter refused.
-    pub fn show(
+    pub(crate) fn show(
         &self,
         resource: &Resource,
         version: &Version,
@@ -225,7 +225,7 @@ impl Core {
     ///
     /// # Errors
     /// A registered converter refused.
-    pub fn show_all(
+    pub(crate) fn show_all(
         &self,
         resource: &Resource,
         version: &Version,
@@ -250,7 +250,7 @@ fn as_stored(resource: &Resource, version: &Version, object: &Object) -> bool {
 
 /// Turns a refusal of the gateway into what the client is told.
 #[must_use]
-pub fn refused(target: &Target, refusal: Refusal) -> Failure {
+pub(crate) fn refused(target: &Target, refusal: Refusal) -> Failure {
     let (code, reason) = match refusal.class {
         RefusalClass::BadRequest => (400, Reason::BadRequest),
         RefusalClass::Invalid => (422, Reason::Invalid),
@@ -291,7 +291,7 @@ pub fn refused(target: &Target, refusal: Refusal) -> Failure {
 
 /// What the object store could not do, as the client is told: 507 when the disk is full, otherwise 503.
 #[must_use]
-pub fn unstored(error: &StorageError) -> Failure {
+pub(crate) fn unstored(error: &StorageError) -> Failure {
     let text = error.to_string();
     if text.contains("No space left") || text.contains("no space left") {
         return Failure::new(507, Reason::InsufficientStorage, text);
@@ -301,7 +301,7 @@ pub fn unstored(error: &StorageError) -> Failure {
 
 /// A failed commit as the client is told; a lost race is a conflict.
 #[must_use]
-pub fn lost(target: &Target, error: &CommitError) -> Failure {
+pub(crate) fn lost(target: &Target, error: &CommitError) -> Failure {
     match error {
         CommitError::Conflict { .. } => Failure::modified(
             &target.resource.group,

@@ -15,7 +15,7 @@ impl Core {
     ///
     /// # Errors
     /// Whatever the patch, the rules, the gateway or the store refuse.
-    pub async fn patch(
+    pub(crate) async fn patch(
         &self,
         target: &Target,
         whose: &Whose,
@@ -36,7 +36,7 @@ impl Core {
     ///
     /// # Errors
     /// Whatever the configuration, the rules, the gateway or the store refuse.
-    pub async fn apply(
+    pub(crate) async fn apply(
         &self,
         target: &Target,
         whose: &Whose,

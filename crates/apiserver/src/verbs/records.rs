@@ -15,7 +15,7 @@ use objectstore::{
 };
 use serde_json::Value;
 
-use super::{Core, Target, Whose, lost};
+use super::{Core, Target, Whose};
 use crate::aggregated::HostWrite;
 
 /// One record of a batch.
@@ -209,12 +209,6 @@ impl Core {
             }
         }
         Ok((target, record.expect, Some(object)))
-    }
-
-    /// Turns a lost race into the conflict that clients know.
-    #[must_use]
-    pub fn lost_race(&self, target: &Target, error: &CommitError) -> Failure {
-        lost(target, error)
     }
 
     /// The identity of the server's own work.

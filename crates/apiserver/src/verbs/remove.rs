@@ -39,7 +39,7 @@ impl Core {
     ///
     /// # Errors
     /// 404, 409 for preconditions, or what the gateway or the store refuse.
-    pub async fn delete(
+    pub(crate) async fn delete(
         &self,
         target: &Target,
         whose: &Whose,
@@ -196,7 +196,7 @@ impl Core {
     ///
     /// # Errors
     /// What the list refuses, or the first failure; what was deleted before stays deleted.
-    pub async fn delete_collection(
+    pub(crate) async fn delete_collection(
         &self,
         target: &Target,
         whose: &Whose,

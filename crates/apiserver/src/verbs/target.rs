@@ -157,7 +157,7 @@ impl Target {
     ///
     /// # Errors
     /// 403 in the words of the real server.
-    pub async fn authorize(
+    pub(crate) async fn authorize(
         &self,
         authorizer: &dyn Authorizer,
         whose: &Whose,

@@ -146,7 +146,7 @@ impl Core {
     ///
     /// # Errors
     /// Whatever the rules, the gateway or the store refuse.
-    pub async fn update(
+    pub(crate) async fn update(
         &self,
         target: &Target,
         whose: &Whose,

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use apiserver::clock::{Clock, CountingUids};
-use apiserver::{Call, Gateway, Outcome, Record, Refusal, RefusalClass, Server, ServerHandle};
+use apiserver::{
+    Call, Clock, CountingUids, Gateway, Outcome, Record, Refusal, RefusalClass, Server,
+    ServerHandle,
+};
 use async_trait::async_trait;
 use http::Method;
 use jiff::Timestamp;

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use apiserver::Server;
 use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
-use apiserver::limits::Limits;
+use apiserver::{Limits, Server};
 use axum::body::Body;
 use futures::StreamExt as _;
 use http::{Method, Request};

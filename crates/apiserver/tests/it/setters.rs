@@ -1,8 +1,7 @@
 //! Who set a field, as the server records it: whatever the client sends, and however it writes.
 
-use apiserver::authz::Setters;
 use apiserver::gateway::User;
-use apiserver::{Server, Whose};
+use apiserver::{Server, Setters, Whose};
 use http::Method;
 use objectstore::Memory;
 use serde_json::{Value, json};

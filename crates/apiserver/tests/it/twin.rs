@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apiserver::clock::CountingUids;
-use apiserver::{ResourceName, Server, ServerHandle};
+use apiserver::{CountingUids, ResourceName, Server, ServerHandle};
 use futures::StreamExt;
 use futures::executor::block_on;
 use objectstore::{EventKind, FaultPoint, Faults, Memory, Options};

@@ -1,7 +1,6 @@
 //! Many watchers: what each of them costs, how many there may be, and what becomes of those that do not read.
 
-use apiserver::Server;
-use apiserver::limits::Limits;
+use apiserver::{Limits, Server};
 use axum::body::BodyDataStream;
 use axum::response::Response;
 use futures::StreamExt as _;

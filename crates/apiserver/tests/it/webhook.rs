@@ -4,8 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apiserver::Server;
-use apiserver::server::Identity;
+use apiserver::{Identity, Server};
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{Method, Response};

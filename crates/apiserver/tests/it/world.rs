@@ -4,10 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use apiserver::clock::{Clock, CountingUids};
 use apiserver::gateway::User;
-use apiserver::server::Running;
-use apiserver::{Server, Whose};
+use apiserver::{Clock, CountingUids, Running, Server, Whose};
 use axum::body::Body;
 use axum::response::Response;
 use http::{Method, Request};

@@ -206,7 +206,7 @@ fn entry(manager: &Manager, owned: &Owned) -> Value {
 /// Whether two objects are equal apart from their versions and the times (and order) of their
 /// managedFields, in which case a write is a no-op.
 #[must_use]
-pub fn same_but_times(a: &Value, b: &Value) -> bool {
+pub(crate) fn same_but_times(a: &Value, b: &Value) -> bool {
     let (Some(x), Some(y)) = (a.as_object(), b.as_object()) else {
         return a == b;
     };

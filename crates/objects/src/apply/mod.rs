@@ -17,8 +17,6 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-pub use managers::same_but_times;
-pub use path::PathElement;
-pub use set::FieldSet;
+pub(crate) use managers::same_but_times;
 pub(crate) use typed::unfit;
-pub use update::{ApplyError, Conflict, Writer, apply, conflict_message, track};
+pub(crate) use update::{ApplyError, Writer, apply, conflict_message, track};

@@ -9,7 +9,7 @@ use crate::schema::sorted_json;
 
 /// One step of a field path.
 #[derive(Debug, Clone, PartialEq)]
-pub enum PathElement {
+pub(crate) enum PathElement {
     /// A field of an object or a key of a map.
     Field(String),
     /// An item of a list map, by its keys in alphabetical order.
@@ -23,13 +23,13 @@ pub enum PathElement {
 impl PathElement {
     /// The element for the field `name`.
     #[must_use]
-    pub fn field(name: &str) -> Self {
+    pub(crate) fn field(name: &str) -> Self {
         Self::Field(name.to_owned())
     }
 
     /// Reads the wire form; none for what is unknown (and is then ignored).
     #[must_use]
-    pub fn decode(text: &str) -> Option<Self> {
+    pub(crate) fn decode(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         match kind {
             "f" => Some(Self::field(rest)),
@@ -47,7 +47,7 @@ impl PathElement {
 
     /// The wire form.
     #[must_use]
-    pub fn encode(&self) -> String {
+    pub(crate) fn encode(&self) -> String {
         match self {
             Self::Field(name) => format!("f:{name}"),
             Self::Value(value) => format!("v:{}", sorted_json(value)),

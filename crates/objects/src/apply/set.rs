@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 128;
 
 /// A set of paths. A path may be a member, have members below, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FieldSet {
+pub(crate) struct FieldSet {
     pub(crate) members: BTreeSet<PathElement>,
     pub(crate) children: BTreeMap<PathElement, Self>,
 }
@@ -24,31 +24,18 @@ pub struct FieldSet {
 impl FieldSet {
     /// Whether no path is in the set.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty() && self.children.values().all(Self::is_empty)
     }
 
     /// Adds one path.
-    pub fn insert(&mut self, path: &[PathElement]) {
+    pub(crate) fn insert(&mut self, path: &[PathElement]) {
         match path {
             [] => {}
             [last] => {
                 self.members.insert(last.clone());
             }
             [first, rest @ ..] => self.children.entry(first.clone()).or_default().insert(rest),
-        }
-    }
-
-    /// Whether the path is a member.
-    #[must_use]
-    pub fn has(&self, path: &[PathElement]) -> bool {
-        match path {
-            [] => false,
-            [last] => self.members.contains(last),
-            [first, rest @ ..] => self
-                .children
-                .get(first)
-                .is_some_and(|below| below.has(rest)),
         }
     }
 
@@ -65,7 +52,7 @@ impl FieldSet {
 
     /// Paths of either.
     #[must_use]
-    pub fn union(&self, other: &Self) -> Self {
+    pub(crate) fn union(&self, other: &Self) -> Self {
         let mut out = self.clone();
         out.members.extend(other.members.iter().cloned());
         for (element, below) in &other.children {
@@ -80,7 +67,7 @@ impl FieldSet {
 
     /// Paths of both.
     #[must_use]
-    pub fn intersection(&self, other: &Self) -> Self {
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
         let mut out = Self {
             members: self.members.intersection(&other.members).cloned().collect(),
             ..Self::default()
@@ -95,7 +82,7 @@ impl FieldSet {
 
     /// Paths of this set that are not in the other.
     #[must_use]
-    pub fn difference(&self, other: &Self) -> Self {
+    pub(crate) fn difference(&self, other: &Self) -> Self {
         let mut out = Self {
             members: self.members.difference(&other.members).cloned().collect(),
             ..Self::default()
@@ -159,7 +146,7 @@ impl FieldSet {
 
     /// Paths of this set that are neither in the other nor below one of its members.
     #[must_use]
-    pub fn without(&self, other: &Self) -> Self {
+    pub(crate) fn without(&self, other: &Self) -> Self {
         let mut out = Self {
             members: self.members.difference(&other.members).cloned().collect(),
             ..Self::default()
@@ -198,7 +185,7 @@ impl FieldSet {
 
     /// The member paths as messages write them, in order; the first thousand where there are more.
     #[must_use]
-    pub fn paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<String> {
         let mut out = Vec::new();
         self.collect("", &mut out);
         out
@@ -225,7 +212,7 @@ impl FieldSet {
     ///
     /// # Errors
     /// What is not an object of objects, or an element that cannot be read.
-    pub fn decode(fields: &Value) -> Result<Self, String> {
+    pub(crate) fn decode(fields: &Value) -> Result<Self, String> {
         Self::read(fields, 0)
     }
 
@@ -262,7 +249,7 @@ impl FieldSet {
 
     /// The wire form.
     #[must_use]
-    pub fn encode(&self) -> Value {
+    pub(crate) fn encode(&self) -> Value {
         let mut map = Map::new();
         let elements: BTreeSet<&PathElement> =
             self.members.iter().chain(self.children.keys()).collect();

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::set::FieldSet;
 use super::*;
 use crate::schema::Structural;
 use crate::tests::widgets;

@@ -18,7 +18,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Who writes, through what, and when.
 #[derive(Debug, Clone, Copy)]
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     /// The field manager's name; empty becomes `unknown`.
     pub manager: &'a str,
     /// The version that is written through: `v1`, `shop.example.dev/v1`.
@@ -41,7 +41,7 @@ pub struct Writer<'a> {
 
 /// Why an apply could not be done.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ApplyError {
+pub(crate) enum ApplyError {
     /// Others own what it wants to change; 409.
     #[error("{}", conflict_message(.0))]
     Conflicts(Vec<Conflict>),
@@ -57,7 +57,7 @@ pub enum ApplyError {
 
 /// One field that another manager owns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Conflict {
+pub(crate) struct Conflict {
     /// The owner as messages name it: `"one"`, `"three" using v1`, `"ctl" with subresource "status" using v1`.
     pub manager: String,
     /// The field: `.spec.ports[port=80,protocol="TCP"].name`.
@@ -66,7 +66,7 @@ pub struct Conflict {
 
 /// The message of a 409: one line for one conflict, a list for several.
 #[must_use]
-pub fn conflict_message(conflicts: &[Conflict]) -> String {
+pub(crate) fn conflict_message(conflicts: &[Conflict]) -> String {
     if let [one] = conflicts {
         return format!(
             "Apply failed with 1 conflict: conflict with {}: {}",
@@ -95,7 +95,7 @@ pub fn conflict_message(conflicts: &[Conflict]) -> String {
 ///
 /// `new` is the object as it is to be stored, defaults included, but before a status write drops what does not
 /// belong to it. An object whose entries were cleared stays untracked.
-pub fn track(live: Option<&Value>, new: &mut Value, writer: Writer<'_>) {
+pub(crate) fn track(live: Option<&Value>, new: &mut Value, writer: Writer<'_>) {
     let mut managers = Managers::start(live, new, !writer.subresource.is_empty());
     clear(new);
     if let Some(metadata) = new.get_mut("metadata") {
@@ -142,7 +142,7 @@ fn record(managers: &mut Managers, old: &Value, new: &Value, manager: Manager, w
 ///
 /// # Errors
 /// Conflicts without `force`, or a configuration that does not fit the schema.
-pub fn apply(
+pub(crate) fn apply(
     live: Option<&Value>,
     config: &Value,
     writer: Writer<'_>,

@@ -56,7 +56,7 @@ pub struct Definition {
     /// Subresources.
     pub subresources: &'static [Subresource],
     /// How names must look.
-    pub name_rule: NameRule,
+    pub(crate) name_rule: NameRule,
     /// Whether `metadata.generation` counts changes of the spec.
     pub generation: bool,
     /// Whether an update must carry a resourceVersion.
@@ -80,7 +80,7 @@ static STRUCTURAL: LazyLock<BTreeMap<String, Structural>> = LazyLock::new(|| {
 
 /// All built-in kinds, in the order of discovery.
 #[must_use]
-pub fn definitions() -> &'static [Definition] {
+pub(crate) fn definitions() -> &'static [Definition] {
     kinds::ALL
 }
 
@@ -91,8 +91,8 @@ pub fn token_request() -> &'static Definition {
 }
 
 /// The built-in kind of that group, version and plural.
-#[must_use]
-pub fn definition(group: &str, version: &str, plural: &str) -> Option<&'static Definition> {
+#[cfg(test)]
+pub(crate) fn definition(group: &str, version: &str, plural: &str) -> Option<&'static Definition> {
     definitions()
         .iter()
         .find(|d| d.group == group && d.version == version && d.plural == plural)
@@ -104,7 +104,7 @@ impl Definition {
     /// Besides OpenAPI's words it has `x-name` (the component that a part is), `x-field-description` (the
     /// description of the field that holds it), and `x-kubernetes-patch-strategy` / `-merge-key`.
     #[must_use]
-    pub fn schema_json(&self) -> &'static Value {
+    pub(crate) fn schema_json(&self) -> &'static Value {
         SCHEMAS.get(self.key).unwrap_or(&Value::Null)
     }
 
@@ -117,20 +117,20 @@ impl Definition {
         clippy::expect_used,
         reason = "the schemas are part of the program and all compiled by a test"
     )]
-    pub fn schema(&self) -> &'static Structural {
+    pub(crate) fn schema(&self) -> &'static Structural {
         STRUCTURAL.get(self.key).expect("built-in schema compiles")
     }
 
     /// What an object looks like before anybody wrote it: struct fields that the real server's typed objects
     /// always have, and that nobody therefore owns.
     #[must_use]
-    pub fn blank(&self) -> &'static Value {
+    pub(crate) fn blank(&self) -> &'static Value {
         forms::blank(self.key)
     }
 
     /// Root fields that a write to the object resets; the other way round through `/status`.
     #[must_use]
-    pub fn reset(&self, subresource: &str) -> &'static [&'static str] {
+    pub(crate) fn reset(&self, subresource: &str) -> &'static [&'static str] {
         let status = self.subresources.iter().any(|s| s.name == "status");
         match subresource {
             "" | "finalize" if status => &["status"],
@@ -151,7 +151,7 @@ impl Definition {
 
     /// Whether objects of the kind are stored, in contrast to reviews that are only answered.
     #[must_use]
-    pub fn stored(&self) -> bool {
+    pub(crate) fn stored(&self) -> bool {
         self.verbs.contains(&"get")
     }
 
@@ -164,19 +164,24 @@ impl Definition {
 
     /// Brings an object into the form that is stored: defaults, `stringData` into `data`, empty maps and
     /// nulls dropped, times in their written form. Doing it twice changes nothing.
-    pub fn prepare(&self, object: &mut Value) {
+    pub(crate) fn prepare(&self, object: &mut Value) {
         self.schema().default(object);
         forms::prepare(self, object);
     }
 
     /// Brings an object into the form in which the real server's store gives it back, once it is known who wrote what.
-    pub fn settle(&self, object: &mut Value) {
+    pub(crate) fn settle(&self, object: &mut Value) {
         forms::settle(self, object);
     }
 
     /// The rules of the kind beyond metadata for a new object (`old` none) or an update.
     #[must_use]
-    pub fn validate(&self, object: &Value, old: Option<&Value>, stack: Stack) -> Vec<FieldError> {
+    pub(crate) fn validate(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        stack: Stack,
+    ) -> Vec<FieldError> {
         rules::validate(self, object, old, stack)
     }
 }

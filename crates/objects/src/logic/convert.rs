@@ -29,7 +29,7 @@ fn admit_as(resource: &Resource, version: &Version, object: &mut Value) -> Vec<S
 
 /// As [`admit`] of what an apply made: a null in it that is no value stays, and is refused.
 #[must_use]
-pub fn admit_applied(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
+pub(crate) fn admit_applied(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
     match (&rules.version.schema, rules.resource.built_in) {
         (Some(schema), None) => {
             let unknown = schema.prune(object);
@@ -87,7 +87,7 @@ fn told_from_status(error: &mut FieldError) {
 
 /// What the embedding program finds wrong with an object that is accepted all the same.
 #[must_use]
-pub fn review(rules: Rules<'_>, object: &Value) -> Vec<String> {
+pub(crate) fn review(rules: Rules<'_>, object: &Value) -> Vec<String> {
     let converter = rules.resource.converter.as_ref();
     converter.map_or_else(Vec::new, |c| c.review(object))
 }

@@ -120,7 +120,7 @@ fn named(object: &Value) -> bool {
 
 /// Whether an object cannot be read by the types of its schema: then nobody can tell who owns what of it.
 #[must_use]
-pub fn misfits(rules: Rules<'_>, object: &Value) -> bool {
+pub(crate) fn misfits(rules: Rules<'_>, object: &Value) -> bool {
     let schema = rules.version.schema.as_ref();
     schema.is_some_and(|schema| apply::unfit(object, schema))
 }

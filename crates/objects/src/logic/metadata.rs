@@ -29,7 +29,7 @@ pub fn check_types(rules: Rules<'_>, object: &Value) -> Result<(), Failure> {
 
 /// The first wrong JSON type in the metadata of an object that has no type in Go.
 #[must_use]
-pub fn type_problem(object: &Value) -> Option<String> {
+pub(crate) fn type_problem(object: &Value) -> Option<String> {
     let found = match object.get("metadata")? {
         Value::String(_) => "string",
         Value::Array(_) => "array",
@@ -55,7 +55,7 @@ pub fn tidy(metadata: &mut Map<String, Value>) {
 }
 
 /// A null among labels or annotations is an empty text to Go.
-pub fn texts_of_nulls(metadata: &mut Map<String, Value>) {
+pub(crate) fn texts_of_nulls(metadata: &mut Map<String, Value>) {
     for field in ["labels", "annotations"] {
         if let Some(Value::Object(map)) = metadata.get_mut(field) {
             for value in map.values_mut().filter(|v| v.is_null()) {
@@ -66,7 +66,7 @@ pub fn texts_of_nulls(metadata: &mut Map<String, Value>) {
 }
 
 /// Drops owners that stand twice, and says so.
-pub fn single_owners(object: &mut Value, means: Means) -> Option<String> {
+pub(crate) fn single_owners(object: &mut Value, means: Means) -> Option<String> {
     let owners = object.pointer_mut("/metadata/ownerReferences")?;
     let owners = owners.as_array_mut()?;
     // Told apart by their texts, so that no owner is compared with all others.
@@ -96,7 +96,7 @@ pub fn single_owners(object: &mut Value, means: Means) -> Option<String> {
 
 /// The rule that names of the kind follow.
 #[must_use]
-pub fn name_rule(rules: Rules<'_>) -> NameRule {
+pub(crate) fn name_rule(rules: Rules<'_>) -> NameRule {
     rules
         .resource
         .built_in
@@ -105,7 +105,7 @@ pub fn name_rule(rules: Rules<'_>) -> NameRule {
 
 /// The problems of a new object's metadata.
 #[must_use]
-pub fn validate(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
+pub(crate) fn validate(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
     let empty = Value::Object(Map::new());
     let metadata = object.get("metadata").unwrap_or(&empty);
     let mut errors = meta::validate(metadata, rules.resource.namespaced, name_rule(rules));
@@ -139,7 +139,12 @@ fn again(rules: Rules<'_>, part: Part) -> (usize, usize) {
 
 /// The problems of a changed object's metadata, each as often as the real server finds it.
 #[must_use]
-pub fn validate_update(rules: Rules<'_>, part: Part, old: &Value, new: &Value) -> Vec<FieldError> {
+pub(crate) fn validate_update(
+    rules: Rules<'_>,
+    part: Part,
+    old: &Value,
+    new: &Value,
+) -> Vec<FieldError> {
     let (Some(old), Some(new)) = (old.get("metadata"), new.get("metadata")) else {
         return Vec::new();
     };
@@ -165,7 +170,7 @@ pub fn validate_update(rules: Rules<'_>, part: Part, old: &Value, new: &Value) -
 
 /// What to warn about in the finalizers of a new or changed object; built-in kinds refuse them, or let them be.
 #[must_use]
-pub fn warnings(rules: Rules<'_>, old: Option<&Value>, new: &Value) -> Vec<String> {
+pub(crate) fn warnings(rules: Rules<'_>, old: Option<&Value>, new: &Value) -> Vec<String> {
     if !rules.resource.custom() {
         return Vec::new();
     }
@@ -175,7 +180,7 @@ pub fn warnings(rules: Rules<'_>, old: Option<&Value>, new: &Value) -> Vec<Strin
 }
 
 /// Fills in what a client may leave out of an update, and resets what it may not set.
-pub fn keep(old: &Value, new: &mut Value) {
+pub(crate) fn keep(old: &Value, new: &mut Value) {
     let Some(metadata) = metadata_mut(new) else {
         return;
     };

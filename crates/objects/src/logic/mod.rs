@@ -90,7 +90,7 @@ impl Rules<'_> {
 
     /// Whether these are the rules of namespaces.
     #[must_use]
-    pub fn is_namespace(&self) -> bool {
+    pub(crate) fn is_namespace(&self) -> bool {
         self.resource
             .built_in
             .is_some_and(|kind| kind.kind == "Namespace")
@@ -98,7 +98,7 @@ impl Rules<'_> {
 
     /// Whether the kind counts generations: custom resources do, built-in ones say so.
     #[must_use]
-    pub fn counts_generations(&self) -> bool {
+    pub(crate) fn counts_generations(&self) -> bool {
         self.resource.built_in.is_none_or(|kind| kind.generation)
     }
 }
@@ -160,7 +160,7 @@ pub fn version_of(object: &Value) -> Result<u64, Failure> {
 
 /// What is wrong with the type that an object says it has: kinds without a type in Go find out late.
 #[must_use]
-pub fn other_type(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
+pub(crate) fn other_type(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
     if !rules.resource.custom() {
         return Vec::new();
     }
@@ -183,7 +183,7 @@ pub fn other_type(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
 
 /// 422 of an object that says it is of another type: it is told by what it says.
 #[must_use]
-pub fn mistyped_refusal(object: &Value, errors: &[FieldError]) -> Failure {
+pub(crate) fn mistyped_refusal(object: &Value, errors: &[FieldError]) -> Failure {
     let text = |field: &str| {
         object
             .get(field)
@@ -250,7 +250,7 @@ pub fn check_identity(
 
 /// Why Go's types cannot take an object for one of a built-in kind: it says that it is something else.
 #[must_use]
-pub fn foreign_type(rules: Rules<'_>, object: &Value) -> Option<String> {
+pub(crate) fn foreign_type(rules: Rules<'_>, object: &Value) -> Option<String> {
     let resource = rules.resource;
     let text = |field: &str| {
         object

@@ -290,7 +290,7 @@ fn storage_path(rules: Rules<'_>, namespace: &str, name: &str, dry_run: bool) ->
 
 /// The finalizers of an object.
 #[must_use]
-pub fn finalizers(object: &Value) -> Vec<&str> {
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
     let list = object
         .pointer("/metadata/finalizers")
         .and_then(Value::as_array);

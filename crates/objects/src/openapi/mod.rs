@@ -11,24 +11,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::builtin::Definition;
-use crate::builtin::crd::{Crd, Version};
 use crate::resource::{self, Resource};
 
 /// A served kind as the documents describe it.
 #[derive(Debug, Clone)]
 pub struct ServedKind {
-    pub(crate) group: String,
-    pub(crate) version: String,
-    pub(crate) kind: String,
-    pub(crate) list_kind: String,
-    pub(crate) plural: String,
-    pub(crate) namespaced: bool,
-    pub(crate) custom: bool,
-    pub(crate) verbs: BTreeSet<String>,
+    group: String,
+    version: String,
+    kind: String,
+    list_kind: String,
+    plural: String,
+    namespaced: bool,
+    custom: bool,
+    verbs: BTreeSet<String>,
     /// Subresources: name and whether bodies are `Scale`.
-    pub(crate) subresources: Vec<(String, bool)>,
-    pub(crate) schema: Value,
-    pub(crate) selectable: Vec<String>,
+    subresources: Vec<(String, bool)>,
+    schema: Value,
+    selectable: Vec<String>,
 }
 
 impl ServedKind {
@@ -68,72 +67,8 @@ impl ServedKind {
         }
     }
 
-    /// A version of a custom resource.
-    #[must_use]
-    pub fn custom(crd: &Crd, version: &Version) -> Self {
-        let mut subresources = Vec::new();
-        if version.status {
-            subresources.push(("status".to_owned(), false));
-        }
-        if version.scale.is_some() {
-            subresources.push(("scale".to_owned(), true));
-        }
-        let verbs = [
-            "create",
-            "delete",
-            "deletecollection",
-            "get",
-            "list",
-            "patch",
-            "update",
-            "watch",
-        ];
-        Self {
-            group: crd.group.clone(),
-            version: version.name.clone(),
-            kind: crd.kind.clone(),
-            list_kind: crd.list_kind.clone(),
-            plural: crd.plural.clone(),
-            namespaced: crd.namespaced,
-            custom: true,
-            verbs: verbs.into_iter().map(str::to_owned).collect(),
-            subresources,
-            schema: version.schema_json.clone(),
-            selectable: version.selectable.clone(),
-        }
-    }
-
-    /// A kind of the embedding program, described by a schema text like a custom resource.
-    #[must_use]
-    pub fn described(
-        names: (&str, &str, &str, &str),
-        namespaced: bool,
-        verbs: &[&str],
-        subresources: &[&str],
-        schema: Value,
-    ) -> Self {
-        let (group, version, kind, plural) = names;
-        Self {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            kind: kind.to_owned(),
-            list_kind: format!("{kind}List"),
-            plural: plural.to_owned(),
-            namespaced,
-            custom: true,
-            verbs: verbs.iter().map(|v| (*v).to_owned()).collect(),
-            subresources: subresources
-                .iter()
-                .map(|s| ((*s).to_owned(), false))
-                .collect(),
-            schema,
-            selectable: Vec::new(),
-        }
-    }
-
     /// A built-in kind.
-    #[must_use]
-    pub fn builtin(definition: &Definition) -> Self {
+    fn builtin(definition: &Definition) -> Self {
         let same_kind = definition.subresources.iter().filter(|s| s.kind.is_none());
         Self {
             group: definition.group.to_owned(),

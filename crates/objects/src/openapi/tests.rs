@@ -8,11 +8,21 @@ fn custom() -> Vec<ServedKind> {
     let crds = ["widgets", "regions"].map(|name| {
         let mut crd = definition(name);
         crate::builtin::crd::default(&mut crd);
-        Crd::read(&crd).unwrap()
+        Resource::from_crd(&crd).unwrap()
     });
     crds.iter()
-        .flat_map(|crd| crd.versions.iter().map(|v| ServedKind::custom(crd, v)))
+        .flat_map(|crd| crd.versions.iter().map(|v| ServedKind::of(crd, v)))
         .collect()
+}
+
+/// A kind with this schema.
+fn thing(schema: &Value) -> ServedKind {
+    let crd = json!({"spec": {
+        "group": "a.dev", "names": {"plural": "things", "kind": "Thing"}, "scope": "Namespaced",
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+    }});
+    let resource = Resource::from_crd(&crd).unwrap();
+    ServedKind::of(&resource, &resource.versions[0])
 }
 
 fn plain(value: &Value) -> Value {
@@ -150,8 +160,7 @@ fn version_2_says_nothing_of_what_it_cannot_say() {
             "count": {"type": "integer", "default": 3},
         },
     }}});
-    let names = ("a.dev", "v1", "Thing", "things");
-    let kind = ServedKind::described(names, true, &["get", "list"], &[], schema.clone());
+    let kind = thing(&schema);
     let document = swagger(std::slice::from_ref(&kind));
     let spec = &document["definitions"]["dev.a.v1.Thing"]["properties"]["spec"];
     let keeps = json!({"x-kubernetes-preserve-unknown-fields": true});
@@ -165,7 +174,7 @@ fn version_2_says_nothing_of_what_it_cannot_say() {
 
     let mut open = schema;
     open["x-kubernetes-preserve-unknown-fields"] = true.into();
-    let kind = ServedKind::described(names, true, &["get", "list"], &[], open);
+    let kind = thing(&open);
     let document = swagger(std::slice::from_ref(&kind));
     let gvk = json!([{"group": "a.dev", "kind": "Thing", "version": "v1"}]);
     assert_eq!(

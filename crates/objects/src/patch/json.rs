@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::{MAX_DEPTH, PatchError, go_kind};
 
 /// More operations than this in one JSON patch are refused, as by kube-apiserver.
-pub const MAX_OPERATIONS: usize = 10_000;
+pub(crate) const MAX_OPERATIONS: usize = 10_000;
 
 /// How many bytes of JSON all `copy` operations of a patch add at most: kube-apiserver's limit.
-pub const MAX_COPIED: usize = 3 << 20;
+pub(crate) const MAX_COPIED: usize = 3 << 20;
 
 /// How many values all operations of a patch look at or shift at most.
 const MAX_VISITED: usize = 1 << 26;

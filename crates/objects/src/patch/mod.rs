@@ -8,8 +8,8 @@ mod strategic;
 
 use serde_json::Value;
 
-pub use json::{MAX_COPIED, MAX_OPERATIONS, json_patch};
-pub use strategic::strategic;
+pub use json::json_patch;
+pub(crate) use strategic::strategic;
 
 /// Deepest nesting of a document or patch.
 const MAX_DEPTH: usize = 128;
@@ -33,7 +33,7 @@ pub enum PatchError {
 ///
 /// # Errors
 /// A patch that is not an object.
-pub fn merge_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
+pub(crate) fn merge_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
     if patch.is_null() {
         return Err(PatchError::Unreadable("Invalid JSON Patch".to_owned()));
     }

@@ -23,7 +23,7 @@ type Object = Map<String, Value>;
 ///
 /// # Errors
 /// A patch that is no object, or directives that make no sense.
-pub fn strategic(doc: &Value, patch: &Value, schema: &Value) -> Result<Value, PatchError> {
+pub(crate) fn strategic(doc: &Value, patch: &Value, schema: &Value) -> Result<Value, PatchError> {
     let (Some(original), Some(patch)) = (doc.as_object(), patch.as_object()) else {
         let found = super::go_kind(patch);
         let text = format!(

@@ -12,7 +12,11 @@ impl Structural {
     ///
     /// # Errors
     /// All rules that the schema breaks, with paths below `base` (`spec.versions[0].schema.openAPIV3Schema`).
-    pub fn from_json_at(schema: &Value, base: &str, stack: Stack) -> Result<Self, Vec<FieldError>> {
+    pub(crate) fn from_json_at(
+        schema: &Value,
+        base: &str,
+        stack: Stack,
+    ) -> Result<Self, Vec<FieldError>> {
         let root = parse::node(schema, base)?;
         let errors = structural::errors(schema, &root, base, stack);
         if errors.is_empty() {

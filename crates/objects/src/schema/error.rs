@@ -10,7 +10,7 @@ use super::render;
 
 /// What is wrong with a field; decides the first words of the message and the cause's reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ErrorKind {
+pub(crate) enum ErrorKind {
     /// A referenced thing does not exist.
     NotFound,
     /// A value that must be given is missing or empty.
@@ -27,8 +27,6 @@ pub enum ErrorKind {
     TooLong,
     /// The list or map has too many entries.
     TooMany,
-    /// The server failed.
-    Internal,
     /// The value has the wrong JSON type.
     TypeInvalid,
 }
@@ -36,7 +34,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// The words that a message of this kind starts with.
     #[must_use]
-    pub const fn text(self) -> &'static str {
+    pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::NotFound => "Not found",
             Self::Required => "Required value",
@@ -46,13 +44,12 @@ impl ErrorKind {
             Self::Forbidden => "Forbidden",
             Self::TooLong => "Too long",
             Self::TooMany => "Too many",
-            Self::Internal => "Internal error",
         }
     }
 
     /// The `reason` of a `StatusCause`.
     #[must_use]
-    pub const fn reason(self) -> &'static str {
+    pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::NotFound => "FieldValueNotFound",
             Self::Required => "FieldValueRequired",
@@ -62,14 +59,13 @@ impl ErrorKind {
             Self::Forbidden => "FieldValueForbidden",
             Self::TooLong => "FieldValueTooLong",
             Self::TooMany => "FieldValueTooMany",
-            Self::Internal => "InternalError",
             Self::TypeInvalid => "FieldValueTypeInvalid",
         }
     }
 
     /// Whether an error of this kind makes the server skip CEL rules.
     #[must_use]
-    pub const fn skips_rules(self) -> bool {
+    pub(crate) const fn skips_rules(self) -> bool {
         matches!(
             self,
             Self::TypeInvalid | Self::Required | Self::NotSupported | Self::TooLong | Self::TooMany
@@ -79,7 +75,7 @@ impl ErrorKind {
 
 /// The offending value as the message shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum BadValue {
+pub(crate) enum BadValue {
     /// Not shown.
     Omitted,
     /// A JSON value, shown as Go's `field.Error` does.
@@ -94,9 +90,9 @@ pub struct FieldError {
     /// Where: `spec.ports[0].name`; empty for the object itself (shown as `<nil>`).
     pub path: String,
     /// What kind of mistake.
-    pub kind: ErrorKind,
+    pub(crate) kind: ErrorKind,
     /// The value, if it is shown.
-    pub bad_value: BadValue,
+    pub(crate) bad_value: BadValue,
     /// The explanation after the value; may be empty.
     pub detail: String,
 }
@@ -130,7 +126,11 @@ impl FieldError {
 
     /// As [`FieldError::invalid`] with a value shown literally.
     #[must_use]
-    pub fn invalid_raw(path: &str, value: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub(crate) fn invalid_raw(
+        path: &str,
+        value: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
         Self::make(
             path,
             ErrorKind::Invalid,
@@ -141,7 +141,11 @@ impl FieldError {
 
     /// A value of the wrong JSON type.
     #[must_use]
-    pub fn type_invalid(path: &str, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+    pub(crate) fn type_invalid(
+        path: &str,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
         Self::make(
             path,
             ErrorKind::TypeInvalid,
@@ -189,7 +193,7 @@ impl FieldError {
 
     /// A list or map with more than `max` entries.
     #[must_use]
-    pub fn too_many(path: &str, actual: usize, max: u64) -> Self {
+    pub(crate) fn too_many(path: &str, actual: usize, max: u64) -> Self {
         let unit = if max == 1 { "item" } else { "items" };
         let detail = format!("must have at most {max} {unit}");
         Self::make(
@@ -249,7 +253,7 @@ impl std::error::Error for FieldError {}
 
 /// Joins errors as the real server's aggregate does: each text once, brackets from two on.
 #[must_use]
-pub fn aggregate(errors: &[FieldError]) -> String {
+pub(crate) fn aggregate(errors: &[FieldError]) -> String {
     let mut seen = std::collections::BTreeSet::new();
     let texts = errors.iter().map(ToString::to_string);
     let texts: Vec<String> = texts.filter(|text| seen.insert(text.clone())).collect();
@@ -263,7 +267,12 @@ pub fn aggregate(errors: &[FieldError]) -> String {
 ///
 /// `group` is empty for the core group, which leaves out the dot.
 #[must_use]
-pub fn invalid_message(kind: &str, group: &str, name: &str, errors: &[FieldError]) -> String {
+pub(crate) fn invalid_message(
+    kind: &str,
+    group: &str,
+    name: &str,
+    errors: &[FieldError],
+) -> String {
     let dot = if group.is_empty() { "" } else { "." };
     format!(
         "{kind}{dot}{group} {} is invalid: {}",
@@ -274,7 +283,7 @@ pub fn invalid_message(kind: &str, group: &str, name: &str, errors: &[FieldError
 
 /// The last cause of a 422 when errors of certain kinds kept CEL rules from being checked.
 #[must_use]
-pub fn skipped_rules() -> FieldError {
+pub(crate) fn skipped_rules() -> FieldError {
     FieldError::invalid(
         "",
         Value::Null,

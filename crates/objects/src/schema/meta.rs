@@ -9,7 +9,7 @@ use super::parse;
 
 /// The schema of `metadata` (meta/v1 `ObjectMeta`), which every kind shares.
 #[must_use]
-pub fn object_meta() -> &'static Node {
+pub(crate) fn object_meta() -> &'static Node {
     static NODE: LazyLock<Node> =
         LazyLock::new(|| parse::node(&object_meta_json(), "").unwrap_or_default());
     &NODE

@@ -18,7 +18,7 @@ const MAX_ANNOTATIONS: usize = 256 * 1024;
 /// Brings metadata into its written form: what is empty or null is left out, what is unknown dropped.
 ///
 /// Holds for every kind, custom resources included, since metadata is always typed.
-pub fn normalize(metadata: &mut Value) {
+pub(crate) fn normalize(metadata: &mut Value) {
     let known = &object_meta().properties;
     if let Some(map) = metadata.as_object_mut() {
         map.retain(|name, value| {
@@ -41,7 +41,7 @@ pub fn normalize(metadata: &mut Value) {
 ///
 /// `namespaced` demands a namespace (the caller filled it in from the path).
 #[must_use]
-pub fn validate(metadata: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldError> {
+pub(crate) fn validate(metadata: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldError> {
     check(metadata, namespaced, rule, "metadata")
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn check_embedded(metadata: &Value, path: &str, errors: &mut Vec<Fiel
 ///
 /// The caller has carried over what a client left out (`uid`, timestamps).
 #[must_use]
-pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
+pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if is_set(old, "deletionTimestamp") {
         new_finalizers(new, old, &mut errors);
@@ -155,16 +155,6 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     }
     shared(new, "metadata", &mut errors);
     errors
-}
-
-/// The error of an update without a resourceVersion, for kinds that refuse it.
-#[must_use]
-pub fn version_required() -> FieldError {
-    FieldError::invalid_raw(
-        "metadata.resourceVersion",
-        "0",
-        "must be specified for an update",
-    )
 }
 
 fn new_finalizers(new: &Value, old: &Value, errors: &mut Vec<FieldError>) {
@@ -321,7 +311,7 @@ fn finalizers(finalizers: Option<&Value>, path: &str, errors: &mut Vec<FieldErro
 
 /// Finalizers of core kinds must be standard or have a domain.
 #[must_use]
-pub fn core_finalizers(metadata: &Value) -> Vec<FieldError> {
+pub(crate) fn core_finalizers(metadata: &Value) -> Vec<FieldError> {
     let items = metadata.get("finalizers").and_then(Value::as_array);
     let names = items
         .into_iter()
@@ -343,7 +333,7 @@ pub fn core_finalizers(metadata: &Value) -> Vec<FieldError> {
 
 /// Warnings about finalizers without a domain that `new` adds to those of `old`.
 #[must_use]
-pub fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
+pub(crate) fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
     fn list(value: Option<&Value>) -> impl Iterator<Item = &str> {
         let items = value
             .and_then(|m| m.get("finalizers"))

@@ -13,7 +13,7 @@ mod error;
 mod formats;
 mod lists;
 mod meta;
-pub mod metadata;
+pub(crate) mod metadata;
 mod node;
 mod parse;
 mod prune;
@@ -23,13 +23,14 @@ mod structural;
 mod validate;
 
 pub use cel::Stack;
-pub use error::{BadValue, ErrorKind, FieldError, aggregate, invalid_message, skipped_rules};
-pub use meta::object_meta;
+pub use error::FieldError;
+pub(crate) use error::{aggregate, invalid_message, skipped_rules};
+pub(crate) use meta::object_meta;
 pub(crate) use meta::object_meta_json;
-pub use node::{Additional, Limits, ListType, Logic, Node, Structural, Type};
+pub use node::Structural;
+pub(crate) use node::{Additional, ListType, Node, Type};
 pub use render::{child, index};
 pub(crate) use render::{quote, sorted_json, step};
-pub use rules::Rule;
 
 /// Enough: a hostile object must not make an answer of megabytes.
 pub(crate) const MAX_ERRORS: usize = 1_000;

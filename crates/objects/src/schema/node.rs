@@ -13,7 +13,7 @@ use super::rules::Rule;
 
 /// A JSON type that a schema may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Type {
+pub(crate) enum Type {
     /// `object`
     Object,
     /// `array`
@@ -31,7 +31,7 @@ pub enum Type {
 impl Type {
     /// The name that schemas and messages use.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Object => "object",
             Self::Array => "array",
@@ -44,7 +44,7 @@ impl Type {
 
     /// The type of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         [
             Self::Object,
             Self::Array,
@@ -60,7 +60,7 @@ impl Type {
 
 /// How a list is merged and compared (`x-kubernetes-list-type`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum ListType {
+pub(crate) enum ListType {
     /// One value, replaced as a whole.
     #[default]
     Atomic,
@@ -72,7 +72,7 @@ pub enum ListType {
 
 /// What a map may hold beyond its named properties.
 #[derive(Debug, Clone)]
-pub enum Additional {
+pub(crate) enum Additional {
     /// Anything (`true`).
     Any,
     /// Nothing (`false`).
@@ -111,7 +111,7 @@ impl Pattern {
 
 /// Limits on values; none set means none checked.
 #[derive(Debug, Clone, Default)]
-pub struct Limits {
+pub(crate) struct Limits {
     pub(crate) allowed: Option<Vec<Value>>,
     pub(crate) maximum: Option<f64>,
     pub(crate) exclusive_maximum: bool,
@@ -130,7 +130,7 @@ pub struct Limits {
 
 /// Logical combinations; their parts only validate, they never default or prune.
 #[derive(Debug, Clone, Default)]
-pub struct Logic {
+pub(crate) struct Logic {
     pub(crate) all_of: Vec<Node>,
     pub(crate) any_of: Vec<Node>,
     pub(crate) one_of: Vec<Node>,
@@ -139,7 +139,7 @@ pub struct Logic {
 
 /// The schema of one place in an object.
 #[derive(Debug, Clone, Default)]
-pub struct Node {
+pub(crate) struct Node {
     /// Allowed types; empty allows any. Two for int-or-string.
     pub types: Vec<Type>,
     /// The `format`, if any.
@@ -175,7 +175,7 @@ pub struct Node {
 impl Node {
     /// The schema of the property `name`, named or additional.
     #[must_use]
-    pub fn property(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn property(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or(match &self.additional {
             Some(Additional::Schema(node)) => Some(node),
             _ => None,
@@ -184,7 +184,7 @@ impl Node {
 
     /// Whether any place below has CEL rules.
     #[must_use]
-    pub fn has_rules(&self) -> bool {
+    pub(crate) fn has_rules(&self) -> bool {
         !self.rules.is_empty()
             || self.properties.values().any(Self::has_rules)
             || self.items.as_deref().is_some_and(Self::has_rules)
@@ -222,13 +222,6 @@ impl Node {
         let below = below.into_iter().map(Self::weight);
         below.fold(own.map_or(0, Pattern::weight), u64::saturating_add)
     }
-
-    fn has_defaults(&self) -> bool {
-        self.default.is_some()
-            || self.properties.values().any(Self::has_defaults)
-            || self.items.as_deref().is_some_and(Self::has_defaults)
-            || matches!(&self.additional, Some(Additional::Schema(node)) if node.has_defaults())
-    }
 }
 
 /// A schema that is ready for use; cheap to clone.
@@ -236,34 +229,26 @@ impl Node {
 pub struct Structural {
     root: Arc<Node>,
     has_rules: bool,
-    has_defaults: bool,
 }
 
 impl Structural {
     pub(crate) fn from_node(root: Node) -> Self {
-        let (has_rules, has_defaults) = (root.has_rules(), root.has_defaults());
+        let has_rules = root.has_rules();
         Self {
             root: Arc::new(root),
             has_rules,
-            has_defaults,
         }
     }
 
     /// The node of the whole object.
     #[must_use]
-    pub fn root(&self) -> &Node {
+    pub(crate) fn root(&self) -> &Node {
         &self.root
     }
 
     /// Whether the schema has CEL rules anywhere.
     #[must_use]
-    pub const fn has_rules(&self) -> bool {
+    pub(crate) const fn has_rules(&self) -> bool {
         self.has_rules
-    }
-
-    /// Whether the schema has defaults anywhere.
-    #[must_use]
-    pub const fn has_defaults(&self) -> bool {
-        self.has_defaults
     }
 }

@@ -6,7 +6,7 @@ use expr::{ExprError, Rule as Program};
 
 /// One rule.
 #[derive(Debug, Clone, Default)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// The expression; true means valid. `self` is the value, `oldSelf` its former value.
     pub rule: String,
     /// The text when it fails.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 /// The time from `then` to `now` in words; a second ahead counts as now, more is `<invalid>`.
 #[must_use]
-pub fn since(then: Timestamp, now: Timestamp) -> String {
+pub(crate) fn since(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second() - then.as_second();
     if seconds < -1 {
         return "<invalid>".to_owned();
@@ -42,7 +42,7 @@ pub fn since(then: Timestamp, now: Timestamp) -> String {
 
 /// The age of an RFC 3339 time; `<unknown>` if empty, `<invalid>` if it is none.
 #[must_use]
-pub fn since_text(then: &str, now: Timestamp) -> String {
+pub(crate) fn since_text(then: &str, now: Timestamp) -> String {
     if then.is_empty() {
         return "<unknown>".to_owned();
     }

@@ -22,7 +22,7 @@ fn created() -> Column {
 
 /// The columns of a built-in kind.
 #[must_use]
-pub fn columns(kind: &str) -> Vec<Column> {
+pub(crate) fn columns(kind: &str) -> Vec<Column> {
     match kind {
         "Namespace" => vec![
             name(),

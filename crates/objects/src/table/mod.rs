@@ -9,8 +9,8 @@ mod jsonpath;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-pub use age::{since, since_text};
-pub use builtin::columns as builtin_columns;
+pub(crate) use age::since_text;
+pub(crate) use builtin::columns as builtin_columns;
 pub use jsonpath::JsonPath;
 
 use crate::schema::go_text;
@@ -177,7 +177,7 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 
 /// The columns of a custom resource: always the name, then its own, or the age where it has none.
 #[must_use]
-pub fn custom_columns(own: &[Column]) -> Vec<Column> {
+pub(crate) fn custom_columns(own: &[Column]) -> Vec<Column> {
     let mut all = vec![name()];
     if own.is_empty() {
         let mut age = age();
@@ -280,7 +280,7 @@ pub fn table<'a>(
 
 /// One row of a table.
 #[must_use]
-pub fn row(columns: &[Column], object: &Value, form: Form<'_>) -> Value {
+pub(crate) fn row(columns: &[Column], object: &Value, form: Form<'_>) -> Value {
     let cells: Vec<Value> = columns
         .iter()
         .map(|column| column.cell(object, form.now))

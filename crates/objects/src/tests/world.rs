@@ -5,22 +5,23 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::apply::{self, ApplyError, Writer};
-use crate::builtin::crd::{self, Crd, Version};
+use crate::builtin::crd;
 use crate::builtin::{self, Definition};
 use crate::names::NameRule;
 use crate::patch;
+use crate::resource::{Resource, Version};
 use crate::schema::{FieldError, Structural, invalid_message, metadata as meta, skipped_rules};
 
 type Answer = (u16, Value, Vec<String>);
 
 pub(super) struct World {
     objects: BTreeMap<String, Value>,
-    crds: Vec<Crd>,
+    crds: Vec<Resource>,
 }
 
 /// The kind that a path names.
 enum Kind<'a> {
-    Custom(&'a Crd, &'a Version),
+    Custom(&'a Resource, &'a Version),
     Builtin(&'static Definition),
 }
 
@@ -47,7 +48,7 @@ impl World {
             crd::start_status(&mut value);
             assert_eq!(crd::validate(&value, None, super::stack), []);
             crd::accept_names(&mut value, &crd::Taken::default(), "2026-01-01T00:00:00Z");
-            world.crds.push(Crd::read(&value).unwrap());
+            world.crds.push(Resource::from_crd(&value).unwrap());
             let name = value["metadata"]["name"].as_str().unwrap().to_owned();
             world
                 .objects
@@ -299,7 +300,7 @@ fn bad(message: String) -> Answer {
 impl Target<'_> {
     fn schema(&self) -> Structural {
         match self.kind {
-            Kind::Custom(_, version) => version.schema.clone(),
+            Kind::Custom(_, version) => Structural::clone(version.schema.as_ref().unwrap()),
             Kind::Builtin(definition) => definition.schema().clone(),
         }
     }
@@ -389,7 +390,7 @@ impl Target<'_> {
     }
 }
 
-fn target<'a>(crds: &'a [Crd], path: &str) -> Option<Target<'a>> {
+fn target<'a>(crds: &'a [Resource], path: &str) -> Option<Target<'a>> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, version, rest) = match parts.as_slice() {
         ["api", version, rest @ ..] => ("", *version, rest),

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use apiserver::verbs::handle::ResourceName;
+use apiserver::ResourceName;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use objects::Failure;

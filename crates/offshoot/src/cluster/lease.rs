@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::verbs::handle::ResourceName;
+use apiserver::ResourceName;
 use futures::StreamExt as _;
 use objects::{Failure, Reason};
 use serde_json::{Value, json};

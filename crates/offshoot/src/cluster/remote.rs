@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use apiserver::verbs::handle::ResourceName;
+use apiserver::ResourceName;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use kube::core::WatchEvent;

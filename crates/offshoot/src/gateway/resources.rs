@@ -1,7 +1,7 @@
 //! `packagerevisionresources`: the files of package revisions. No watch (A6).
 
+use apiserver::ResourceName;
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
-use apiserver::verbs::handle::ResourceName;
 use engine::usecase::{Preconditions, Save};
 use model::{Files, ObjectKey, PackagePath};
 use objects::logic::select::{Term, terms, text_at};

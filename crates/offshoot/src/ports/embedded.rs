@@ -7,7 +7,7 @@ use ::objects::logic::delete::DeleteOptions;
 use ::objects::logic::update::Means;
 use ::objects::resource::Origin;
 use apiserver::gateway::{Attributes, Decision, User};
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::{ResourceName, ServerHandle};
 use async_trait::async_trait;
 use engine::ports::{Feed, Gvk, Known};
 use futures::StreamExt as _;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use apiserver::verbs::handle::{ResourceName, ServerHandle, WatchEvent};
+use apiserver::{ResourceName, ServerHandle, WatchEvent};
 use engine::ports::{Delta, Feed, Known};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};

@@ -17,9 +17,7 @@ mod written;
 
 use std::sync::Arc;
 
-use apiserver::ServerBuilder;
-use apiserver::verbs::Whose;
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::{ResourceName, ServerBuilder, ServerHandle, Whose};
 use engine::ports::{NoFaults, PortError, Ports};
 use model::Class;
 

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
+use apiserver::ResourceName;
 use apiserver::gateway::{Attributes, Decision, User};
-use apiserver::verbs::handle::ResourceName;
 use async_trait::async_trait;
 use engine::ports::{Feed, Gvk, Known};
 use model::ObjectKey;

@@ -4,8 +4,7 @@ mod inherited;
 
 use std::sync::Arc;
 
-use apiserver::verbs::handle::ServerHandle;
-use apiserver::verbs::records::{Record, RecordError};
+use apiserver::{Record, RecordError, ServerHandle};
 use async_trait::async_trait;
 use engine::ports::{Change, Expect, Feed, Known, PortError, RecordWrite, Records};
 use futures::future::join_all;

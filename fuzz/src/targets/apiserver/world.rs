@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::clock::{Clock, CountingUids};
 use apiserver::gateway::User;
-use apiserver::{Server, Whose};
+use apiserver::{Clock, CountingUids, Server, Whose};
 use axum::body::Body;
 use http::{Method, Request};
 use http_body_util::BodyExt as _;

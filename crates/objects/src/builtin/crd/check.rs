@@ -12,7 +12,7 @@ use crate::schema::{FieldError, Stack, Structural};
 
 /// Checks a CRD (`old` none: a new one), its name included.
 #[must_use]
-pub fn validate(crd: &Value, old: Option<&Value>, stack: Stack) -> Vec<FieldError> {
+pub(crate) fn validate(crd: &Value, old: Option<&Value>, stack: Stack) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = crd.get("spec").unwrap_or(&Value::Null);
     let names = spec.get("names").unwrap_or(&Value::Null);

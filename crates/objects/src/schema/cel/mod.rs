@@ -62,7 +62,7 @@ impl Structural {
     /// Rules with `oldSelf` apply only where the former value is known; unchanged values are not looked
     /// at. The order is that of the schema's fields, then of the rules.
     #[must_use]
-    pub fn validate_rules(
+    pub(crate) fn validate_rules(
         &self,
         value: &Value,
         old: Option<&Value>,

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use apiserver::ResourceName;
-use apiserver::verbs::Target;
-use apiserver::verbs::handle::ServerHandle;
+use apiserver::{ResourceName, ServerHandle, Target};
 use engine::ports::Gvk;
 use objects::Reason;
 use serde_json::{Value, json};

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use apiserver::Whose;
 use apiserver::gateway::{Call, Refusal, RefusalClass};
-use apiserver::verbs::Target;
-use apiserver::verbs::handle::ResourceName;
+use apiserver::{ResourceName, Target, Whose};
 use engine::Suppositions;
 use engine::planned::Target as Planned;
 use engine::ports::{Gvk, OurKind};

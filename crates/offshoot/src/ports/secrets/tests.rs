@@ -1,7 +1,6 @@
 //! A repository's Secret is read as whoever named it, or its address, and only while both stand there (X8).
 
-use apiserver::verbs::handle::ServerHandle;
-use apiserver::{Server, Whose};
+use apiserver::{Server, ServerHandle, Whose};
 use engine::ports::Cluster;
 use model::ObjectName;
 use objectstore::{Memory, Options};
