@@ -19,7 +19,7 @@ pub mod table;
 
 pub use reason::Reason;
 pub use resource::{Backing, Resource};
-pub use status::Failure;
+pub use status::{Failure, Misread};
 
 #[cfg(test)]
 mod tests;

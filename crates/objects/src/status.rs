@@ -7,6 +7,24 @@ use serde_json::{Map, Value, json};
 use crate::reason::Reason;
 use crate::schema::{FieldError, invalid_message};
 
+/// Why a body cannot be read as what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misread {
+    /// It is of another type, or a part of it is: what the decoder says.
+    Type(String),
+    /// A strict reader refuses fields of it: which, and why.
+    Strict(String),
+}
+
+impl std::fmt::Display for Misread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Type(why) => f.write_str(why),
+            Self::Strict(what) => write!(f, "strict decoding error: {what}"),
+        }
+    }
+}
+
 /// A refused request, complete with what the client is told.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
@@ -23,6 +41,8 @@ pub struct Failure {
     pub continue_token: Option<String>,
     /// Whether the answer is plain text instead of a `Status` (unknown paths).
     pub plain: bool,
+    /// Why the body was not read, where that is why: nothing else of the request was looked at.
+    pub misread: Option<Misread>,
     /// Texts for `Warning` headers that were found before the refusal.
     pub warnings: Vec<String>,
     /// Whether rights decided it, before anything of the request was looked at: such answers must not be sniffed.
@@ -60,6 +80,7 @@ impl Failure {
             details: None,
             continue_token: None,
             plain: false,
+            misread: None,
             warnings: Vec::new(),
             unadmitted: false,
         }
@@ -177,6 +198,17 @@ impl Failure {
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, Reason::BadRequest, message)
+    }
+
+    /// 400 of a body that cannot be read as a `kind`: what it says it is, in which version.
+    #[must_use]
+    pub fn misread((said, version): (&str, &str), kind: &str, why: Misread) -> Self {
+        let message =
+            format!("{said} in version \"{version}\" cannot be handled as a {kind}: {why}");
+        Self {
+            misread: Some(why),
+            ..Self::bad_request(message)
+        }
     }
 
     /// 403 of an object.

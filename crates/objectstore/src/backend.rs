@@ -56,6 +56,9 @@ pub enum StorageError {
     /// A transaction could not be made durable.
     #[error("write the object store: {0}")]
     Write(String),
+    /// A transaction could not be made durable, since the medium has no room for it.
+    #[error("write the object store: {0}")]
+    Full(String),
     /// Whoever keeps the objects elsewhere refused one, and would again.
     #[error("it is refused: {0}")]
     Refused(String),

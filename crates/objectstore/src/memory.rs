@@ -16,7 +16,7 @@ struct Image {
     compacted: u64,
     objects: BTreeMap<(ResourceKey, Key), Arc<Object>>,
     log: BTreeMap<u64, LogEntry>,
-    fail: Option<String>,
+    fail: Option<StorageError>,
 }
 
 /// A medium that lives as long as its last clone.
@@ -32,9 +32,9 @@ impl Memory {
         Self::default()
     }
 
-    /// Lets every later transaction fail with this text, as a full disk would; `None` heals it.
-    pub fn fail_writes(&self, detail: Option<String>) {
-        lock(&self.image).fail = detail;
+    /// Lets every later transaction fail so, as a full disk would; `None` heals it.
+    pub fn fail_writes(&self, error: Option<StorageError>) {
+        lock(&self.image).fail = error;
     }
 }
 
@@ -62,8 +62,8 @@ impl Backend for Memory {
         compact: Option<u64>,
     ) -> Result<(), StorageError> {
         let mut image = lock(&self.image);
-        if let Some(detail) = &image.fail {
-            return Err(StorageError::Write(detail.clone()));
+        if let Some(error) = &image.fail {
+            return Err(error.clone());
         }
         for change in changes {
             let key = (change.entry.resource.clone(), change.entry.key.clone());

@@ -152,10 +152,7 @@ impl RedbFile {
             let builder = Database::builder()
                 .set_cache_size(CACHE_BYTES)
                 .create_with_backend(disk.clone());
-            return builder.map_err(|e| StorageError::Open {
-                path: self.path.display().to_string(),
-                detail: e.to_string(),
-            });
+            return builder.map_err(|e| opening::failed(&self.path, &e));
         }
         opening::database(&self.path, CACHE_BYTES)
     }
@@ -351,7 +348,10 @@ impl RedbFile {
     fn recover(&mut self) -> Result<(), StorageError> {
         if self.database.is_none() {
             let database = self.open_file();
-            self.database = Some(database.map_err(|e| StorageError::Write(e.to_string()))?);
+            self.database = Some(database.map_err(|error| match error {
+                full @ StorageError::Full(_) => full,
+                other => StorageError::Write(other.to_string()),
+            })?);
         }
         let Some(unsure) = self.unsure.take() else {
             return Ok(());
@@ -450,7 +450,12 @@ fn read_error(error: &redb::Error) -> StorageError {
 }
 
 fn write_error(error: &redb::Error) -> StorageError {
-    StorageError::Write(error.to_string())
+    match error {
+        redb::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => {
+            StorageError::Full(error.to_string())
+        }
+        _ => StorageError::Write(error.to_string()),
+    }
 }
 
 #[cfg(test)]

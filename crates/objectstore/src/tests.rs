@@ -292,10 +292,10 @@ fn a_failed_disk_loses_nothing_that_was_answered() {
     let medium = Memory::new();
     let store = Store::open(Box::new(medium.clone()), Options::default()).expect("open");
     let first = commit(&store, put("a", 1, Expect::Any)).expect("write");
-    medium.fail_writes(Some("no space left on device".to_owned()));
+    medium.fail_writes(Some(StorageError::Full("no room".to_owned())));
     assert!(matches!(
         commit(&store, put("a", 2, Expect::Any)),
-        Err(CommitError::Storage(StorageError::Write(_)))
+        Err(CommitError::Storage(StorageError::Full(_)))
     ));
     assert_eq!(
         store.get("things", "ns/a").expect("kept").rv,

@@ -1,9 +1,9 @@
 //! `serviceaccounts/token` and token reviews: tokens are given out and looked at, never kept.
 
 use axum::response::Response;
-use objects::Failure;
 use objects::builtin::token_request;
 use objects::schema::FieldError;
+use objects::{Failure, Misread};
 use objectstore::{Object, key_of};
 use serde_json::{Value, json};
 
@@ -24,10 +24,8 @@ impl Door {
         let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed(kind.kind))?;
         let mut request = decoded.object;
         if let Some(why) = kind.type_error(&request) {
-            let text = format!(
-                "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: {why}"
-            );
-            return Err(Failure::bad_request(text));
+            let why = Misread::Type(why);
+            return Err(Failure::misread((kind.kind, "v1"), kind.kind, why));
         }
         let key = target.key();
         let account = self.core.store.get("serviceaccounts", &key);

@@ -329,7 +329,7 @@ impl Strictly {
 
     /// The refusal with the warnings, or what a strict reader refuses first.
     fn told(self, failure: Failure) -> Failure {
-        if failure.message.contains("cannot be handled as") {
+        if failure.misread.is_some() {
             return failure;
         }
         match self.0 {

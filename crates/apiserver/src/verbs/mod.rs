@@ -292,11 +292,11 @@ pub(crate) fn refused(target: &Target, refusal: Refusal) -> Failure {
 /// What the object store could not do, as the client is told: 507 when the disk is full, otherwise 503.
 #[must_use]
 pub(crate) fn unstored(error: &StorageError) -> Failure {
-    let text = error.to_string();
-    if text.contains("No space left") || text.contains("no space left") {
-        return Failure::new(507, Reason::InsufficientStorage, text);
-    }
-    Failure::new(503, Reason::ServiceUnavailable, text)
+    let (code, reason) = match error {
+        StorageError::Full(_) => (507, Reason::InsufficientStorage),
+        _ => (503, Reason::ServiceUnavailable),
+    };
+    Failure::new(code, reason, error.to_string())
 }
 
 /// A failed commit as the client is told; a lost race is a conflict.

@@ -6,7 +6,7 @@ use super::part::{Means, Part};
 use super::{Rules, metadata_mut};
 use crate::names::NameRule;
 use crate::schema::{FieldError, metadata as meta};
-use crate::status::Failure;
+use crate::status::{Failure, Misread};
 
 /// Checks that the members of the metadata have their JSON types; a client's mistake there is a decoding error.
 ///
@@ -21,10 +21,8 @@ pub fn check_types(rules: Rules<'_>, object: &Value) -> Result<(), Failure> {
         return Ok(());
     };
     let kind = &rules.resource.kind;
-    let version = &rules.version.name;
-    Err(Failure::bad_request(format!(
-        "{kind} in version \"{version}\" cannot be handled as a {kind}: {problem}"
-    )))
+    let said = (kind.as_str(), rules.version.name.as_str());
+    Err(Failure::misread(said, kind, Misread::Type(problem)))
 }
 
 /// The first wrong JSON type in the metadata of an object that has no type in Go.

@@ -24,7 +24,7 @@ use update::Means;
 use crate::reason::Reason;
 use crate::resource::{Resource, Version};
 use crate::schema::{FieldError, Stack};
-use crate::status::Failure;
+use crate::status::{Failure, Misread};
 
 /// Time and fresh names for one request.
 #[derive(Debug, Clone)]
@@ -223,15 +223,12 @@ pub fn check_identity(
             true => rules.version.name.as_str(),
             false => given.rsplit('/').next().unwrap_or_default(),
         };
-        return Err(Failure::bad_request(format!(
-            "{} in version \"{version}\" cannot be handled as a {}: {why}",
-            if kind.is_empty() {
-                &resource.kind
-            } else {
-                &kind
-            },
-            resource.kind
-        )));
+        let said = match kind.is_empty() {
+            true => resource.kind.as_str(),
+            false => kind.as_str(),
+        };
+        let why = Misread::Type(why);
+        return Err(Failure::misread((said, version), &resource.kind, why));
     }
     if resource.custom() {
         let given = given.trim_start_matches('/');
@@ -340,25 +337,20 @@ pub fn read_strictly(
         return Ok(warnings);
     }
     let unknown = unknown_to(rules, body);
-    let own = format!(" in version {:?} cannot", rules.version.name);
-    let said = body
-        .get("apiVersion")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let said = said.rsplit('/').next().unwrap_or_default();
-    // It is told by the version that it says it is in.
-    let told = |mut refused: Failure| {
-        if !said.is_empty() {
-            let said = format!(" in version {said:?} cannot");
-            refused.message = refused.message.replacen(&own, &said, 1);
-        }
-        let kind = body.get("kind").and_then(Value::as_str).unwrap_or_default();
-        if rules.resource.custom() && !kind.is_empty() && kind != rules.resource.kind {
-            refused.message = refused.message.replacen(&rules.resource.kind, kind, 2);
-        }
-        refused
+    let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
+    // It is told by the version that it says it is in, and by its kind where that has no type in Go.
+    let said = text("apiVersion").rsplit('/').next().unwrap_or_default();
+    let shown = format!("{said:?}");
+    let inside = shown.strip_prefix('"').and_then(|s| s.strip_suffix('"'));
+    let version = match said {
+        "" => rules.version.name.as_str(),
+        _ => inside.unwrap_or(said),
     };
-    report_unknown(rules, &unknown, options, &mut warnings).map_err(told)?;
+    let kind = match text("kind") {
+        said if rules.resource.custom() && !said.is_empty() => said,
+        _ => rules.resource.kind.as_str(),
+    };
+    report((kind, version), &unknown, options, &mut warnings)?;
     Ok(warnings)
 }
 
@@ -407,6 +399,17 @@ pub fn report_unknown(
     options: &WriteOptions,
     warnings: &mut Vec<String>,
 ) -> Result<(), Failure> {
+    let own = (rules.resource.kind.as_str(), rules.version.name.as_str());
+    report(own, unknown, options, warnings)
+}
+
+/// The same of a body that is told by this kind and version.
+fn report(
+    (kind, version): (&str, &str),
+    unknown: &[String],
+    options: &WriteOptions,
+    warnings: &mut Vec<String>,
+) -> Result<(), Failure> {
     let unknown = unknown
         .iter()
         .map(|path| format!("unknown field \"{path}\""));
@@ -428,12 +431,8 @@ pub fn report_unknown(
                 }
             };
             let all: Vec<String> = all.iter().map(block).collect();
-            let kind = &rules.resource.kind;
-            Err(Failure::bad_request(format!(
-                "{kind} in version \"{}\" cannot be handled as a {kind}: strict decoding error: {}",
-                rules.version.name,
-                all.join(", ")
-            )))
+            let why = Misread::Strict(all.join(", "));
+            Err(Failure::misread((kind, version), kind, why))
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
     rv_of,
 };
 use crate::schema::FieldError;
-use crate::status::Failure;
+use crate::status::{Failure, Misread};
 
 /// What came out of an update.
 #[derive(Debug)]
@@ -199,10 +199,9 @@ pub fn check_name(new: &Value, name: &str) -> Result<(), Failure> {
 
 /// 422 instead of 400 where a patch made what a strict reader refuses: it is told with the whole object.
 fn strictly_patched(refused: Failure, whole: Option<Value>) -> Failure {
-    match (whole, refused.message.split_once("strict decoding error: ")) {
-        (Some(whole), Some((_, what))) => {
-            let why = format!("strict decoding error: {what}");
-            patching::misfit(&whole, &Value::Null, &why)
+    match (whole, &refused.misread) {
+        (Some(whole), Some(why @ Misread::Strict(_))) => {
+            patching::misfit(&whole, &Value::Null, &why.to_string())
         }
         _ => refused,
     }

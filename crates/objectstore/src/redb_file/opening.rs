@@ -16,7 +16,8 @@ const WAIT: Duration = Duration::from_secs(2);
 /// The database in the file at `path`, which is made where there is none.
 ///
 /// # Errors
-/// [`StorageError::Damage`] where the content cannot be read, [`StorageError::Open`] otherwise.
+/// [`StorageError::Damage`] where the content cannot be read, [`StorageError::Full`] where mending it takes room that is not there,
+/// [`StorageError::Open`] otherwise.
 pub(super) fn database(path: &Path, cache_bytes: usize) -> Result<Database, StorageError> {
     let asked = Instant::now();
     let shown = || path.display().to_string();
@@ -34,18 +35,29 @@ pub(super) fn database(path: &Path, cache_bytes: usize) -> Result<Database, Stor
                 std::thread::sleep(WAIT / 40);
             }
             Err(error) => {
-                return Err(match spoilt(&error) {
-                    Some(found) => StorageError::Damage {
-                        path: shown(),
-                        found,
-                    },
-                    None => StorageError::Open {
-                        path: shown(),
-                        detail: error.to_string(),
-                    },
-                });
+                return Err(failed(path, &error));
             }
         }
+    }
+}
+
+/// Why a file could not be opened.
+pub(super) fn failed(path: &Path, error: &DatabaseError) -> StorageError {
+    let path = path.display().to_string();
+    if let Some(found) = spoilt(error) {
+        return StorageError::Damage { path, found };
+    }
+    match error {
+        // What was half written is mended first, and that takes room.
+        DatabaseError::Storage(redb::StorageError::Io(io))
+            if io.kind() == ErrorKind::StorageFull =>
+        {
+            StorageError::Full(format!("open {path}: {error}"))
+        }
+        _ => StorageError::Open {
+            path,
+            detail: error.to_string(),
+        },
     }
 }
 

@@ -8,6 +8,7 @@ use futures::executor::block_on;
 use super::disk::Disk;
 use super::{Draft, Expect, Op, Options, RedbFile, Store, object, put};
 use crate::check::judge;
+use crate::{CommitError, StorageError};
 
 /// A number that follows from a seed (splitmix64), below a bound.
 fn dice(mut state: u64) -> impl FnMut(u64) -> u64 {
@@ -142,7 +143,11 @@ fn a_power_cut_loses_nothing_that_was_acknowledged() {
 
 /// Writes until it is acknowledged; how often it was refused before.
 fn insist(store: &Store, name: &str, number: u32) -> u64 {
-    let tried = |_: &u64| block_on(store.commit(vec![put(name, number, Expect::Any)])).is_err();
+    let tried = |_: &u64| match block_on(store.commit(vec![put(name, number, Expect::Any)])) {
+        Ok(_) => false,
+        Err(CommitError::Storage(StorageError::Full(_))) => true,
+        Err(other) => panic!("the disk is full, and the store says {other}"),
+    };
     (0..20).take_while(tried).count() as u64
 }
 
