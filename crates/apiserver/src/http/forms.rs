@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::negotiate::{Form, Format, Shape};
 use super::pieces::Piece;
 use super::query::Query;
-use super::respond;
+use super::respond::{self, Answer};
 use crate::verbs::read::Page;
 use crate::verbs::{Shown, Target};
 
@@ -90,13 +90,9 @@ pub(super) fn objects(
     }
     let pieces = pieces.into_iter().map(|piece| piece.bytes());
     let stream = futures::stream::iter(pieces.map(Ok::<_, std::convert::Infallible>));
-    let mut response = respond::with(200, "application/json", Body::from_stream(stream), warnings);
-    respond::set(
-        response.headers_mut(),
-        http::header::CONTENT_LENGTH,
-        &length.to_string(),
-    );
-    Ok(response)
+    let answer = Answer::new(200, "application/json", Body::from_stream(stream));
+    let answer = answer.header(http::header::CONTENT_LENGTH, &length.to_string());
+    Ok(answer.warned(warnings).done())
 }
 
 /// One object in the shape that was asked for.

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::request::Parts;
-use http::{Method, StatusCode, header};
+use http::{Method, header};
 use objects::{Failure, Reason};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 use super::negotiate::{Accept, Shape};
 use super::openapi::{KUBERNETES, header_text};
 use super::query::Query;
-use super::{Door, path, respond, restful};
+use super::respond::{self, Answer};
+use super::{Door, path, restful};
 use crate::gateway::Attributes;
 use crate::registry::{Catalog, discovery};
 use crate::verbs::Whose;
@@ -92,17 +93,17 @@ impl Door {
             }
             ["healthz" | "livez" | "readyz", ..] => {
                 let media = "text/plain; charset=utf-8";
-                Ok(respond::with(200, media, "ok".into(), &[]))
+                Ok(Answer::new(200, media, "ok").done())
             }
             ["backup"] => {
                 let lines = self.core.store.copy().lines();
                 let lines = lines.map(Ok::<_, std::convert::Infallible>);
                 let body = axum::body::Body::from_stream(futures::stream::iter(lines));
-                Ok(respond::with(200, "application/x-ndjson", body, &[]))
+                Ok(Answer::new(200, "application/x-ndjson", body).done())
             }
             ["metrics"] => {
                 let page = self.core.metrics.page().ok_or_else(Failure::no_such_path)?;
-                Ok(respond::with(200, OPEN_METRICS, page.into(), &[]))
+                Ok(Answer::new(200, OPEN_METRICS, page).done())
             }
             ["version"] => plain(accept, &version()),
             ["api"] => discover(
@@ -177,26 +178,14 @@ fn discover(
     }
     let json = serde_json::to_vec(&aggregated()).unwrap_or_default();
     let etag = format!("\"{}\"", hash(&json));
-    let known = parts
-        .headers
-        .get(header::IF_NONE_MATCH)
-        .and_then(|v| v.to_str().ok())
-        == Some(etag.as_str());
-    let body = if known {
-        axum::body::Body::empty()
-    } else {
-        json.into()
+    let known = parts.headers.get(header::IF_NONE_MATCH);
+    let known = known.and_then(|v| v.to_str().ok()) == Some(etag.as_str());
+    let answer = match known {
+        true => Answer::known(),
+        false => Answer::new(200, DISCOVERY_TYPE, json),
     };
-    let mut response = respond::with(200, DISCOVERY_TYPE, body, &[]);
-    if known {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        response.headers_mut().remove(header::CONTENT_TYPE);
-    }
-    let headers = response.headers_mut();
-    respond::set(headers, header::ETAG, &etag);
-    respond::set(headers, header::VARY, "Accept");
-    respond::set(headers, header::CACHE_CONTROL, "public");
-    Ok(response)
+    let answer = answer.tagged(&etag).header(header::CACHE_CONTROL, "public");
+    Ok(answer.done())
 }
 
 /// An opaque hash of a document, upper-case hex.

@@ -47,6 +47,7 @@ use objects::logic::select::Fields;
 use objects::{Backing, Failure};
 use path::Route;
 use query::Query;
+use respond::Answer;
 
 /// What the door needs besides the verbs.
 pub(crate) struct Door {
@@ -181,11 +182,12 @@ impl Door {
             log.write(&trail.end(code, result.as_ref().err(), self.core.now()));
         }
         let failed = |failure| respond::failure(&failure, &accept, &seen.warnings);
-        let mut response = result.unwrap_or_else(failed);
+        let mut answer = Answer::of(result.unwrap_or_else(failed));
         if let Some(id) = id {
             let name = http::HeaderName::from_static("audit-id");
-            respond::set(response.headers_mut(), name, &id);
+            answer = answer.header(name, &id);
         }
+        let response = answer.done();
         let code = response.status().as_u16();
         (RequestKey { code, ..seen.key }, response)
     }

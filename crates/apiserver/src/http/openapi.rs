@@ -13,7 +13,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::query::Query;
-use super::respond;
+use super::respond::Answer;
 use crate::lock::lock;
 use crate::registry::Catalog;
 
@@ -68,12 +68,7 @@ impl Cache {
                 .collect();
             let body = openapi::index(&hashes).to_string();
             // The real server says so too; clients do not look.
-            return Ok(respond::with(
-                200,
-                "text/plain; charset=utf-8",
-                body.into(),
-                &[],
-            ));
+            return Ok(Answer::new(200, "text/plain; charset=utf-8", body).done());
         }
         let place = rest.join("/");
         let (hash, text) = documents.v3.get(&place).ok_or_else(Failure::no_such_path)?;
@@ -85,20 +80,14 @@ impl Cache {
             asked if asked == hash => (200, text.clone().into()),
             _ => (301, Body::empty()),
         };
-        let mut response = respond::with(code, "application/json", body, &[]);
-        let headers = response.headers_mut();
-        respond::set(headers, header::ETAG, &etag);
-        respond::set(headers, header::VARY, "Accept");
+        let mut answer = Answer::new(code, "application/json", body).tagged(&etag);
         if code == 301 {
-            respond::set(
-                headers,
-                header::LOCATION,
-                &format!("/openapi/v3/{place}?hash={hash}"),
-            );
+            let now = format!("/openapi/v3/{place}?hash={hash}");
+            answer = answer.header(header::LOCATION, &now);
         } else if asked == hash {
-            respond::set(headers, header::CACHE_CONTROL, "public, immutable");
+            answer = answer.header(header::CACHE_CONTROL, "public, immutable");
         }
-        Ok(response)
+        Ok(answer.done())
     }
 
     /// `/openapi/v2`, in JSON or in the protobuf form that kubectl and client-go ask for; never in both at once in memory
@@ -120,20 +109,18 @@ impl Cache {
         let documents = self.at(catalog);
         let (hash, text) = documents.v2.as_ref().ok_or_else(Failure::no_such_path)?;
         let etag = format!("\"{hash}\"");
-        let mut response = if known == etag {
-            respond::with(304, "application/json", Body::empty(), &[])
+        let answer = if known == etag {
+            Answer::new(304, "application/json", Body::empty())
         } else if binary {
             let body = documents.v2_binary.get_or_init(|| {
                 let value = serde_json::from_slice(text).unwrap_or_default();
                 super::protobuf::openapi_document(&value).into()
             });
-            respond::with(200, OPENAPI_V2, body.clone().into(), &[])
+            Answer::new(200, OPENAPI_V2, body.clone())
         } else {
-            respond::with(200, "application/json", text.clone().into(), &[])
+            Answer::new(200, "application/json", text.clone())
         };
-        respond::set(response.headers_mut(), header::ETAG, &etag);
-        respond::set(response.headers_mut(), header::VARY, "Accept");
-        Ok(response)
+        Ok(answer.tagged(&etag).done())
     }
 }
 

@@ -10,23 +10,66 @@ use serde_json::Value;
 use super::negotiate::{Accept, Format};
 use super::protobuf;
 
-/// An answer with the headers that every answer has.
-pub(super) fn with(code: u16, content_type: &str, body: Body, warnings: &[String]) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() =
-        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CACHE_CONTROL,
-        HeaderValue::from_static("no-cache, private"),
-    );
-    set(headers, header::CONTENT_TYPE, content_type);
-    for warning in told(warnings) {
-        if let Ok(value) = HeaderValue::from_bytes(warned(&warning).as_bytes()) {
-            headers.append(header::WARNING, value);
-        }
+/// An answer that is being made: every answer of the server is made here.
+#[must_use = "finish it with `done`"]
+pub(super) struct Answer(Response);
+
+impl Answer {
+    /// An answer with the headers that every answer has.
+    pub(super) fn new(code: u16, media: &str, body: impl Into<Body>) -> Self {
+        let mut response = Response::new(body.into());
+        *response.status_mut() =
+            StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self(response)
+            .header(header::CACHE_CONTROL, "no-cache, private")
+            .header(header::CONTENT_TYPE, media)
     }
-    response
+
+    /// Nothing: whoever asks knows the document already.
+    pub(super) fn known() -> Self {
+        let mut answer = Self::new(304, "", Body::empty());
+        answer.0.headers_mut().remove(header::CONTENT_TYPE);
+        answer
+    }
+
+    /// An answer that was made before.
+    pub(super) fn of(response: Response) -> Self {
+        Self(response)
+    }
+
+    /// Adds texts for `Warning` headers.
+    pub(super) fn warned(mut self, warnings: &[String]) -> Self {
+        for warning in told(warnings) {
+            if let Ok(value) = HeaderValue::from_bytes(warned(&warning).as_bytes()) {
+                self.0.headers_mut().append(header::WARNING, value);
+            }
+        }
+        self
+    }
+
+    /// Sets a header; a value that no header can hold is left out.
+    pub(super) fn header(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.0.headers_mut().insert(name, value);
+        }
+        self
+    }
+
+    /// Says which state of a document it is, and that there are others for who accepts others.
+    pub(super) fn tagged(self, etag: &str) -> Self {
+        self.header(header::ETAG, etag)
+            .header(header::VARY, "Accept")
+    }
+
+    /// Nobody shall guess another media type.
+    fn unsniffed(self) -> Self {
+        self.header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
+    }
+
+    /// The answer.
+    pub(super) fn done(self) -> Response {
+        self.0
+    }
 }
 
 /// A warning as its header has it. Line breaks and the like, which no header can hold, are written as escapes: a file's
@@ -74,37 +117,28 @@ fn told(warnings: &[String]) -> Vec<String> {
     short.take_while(fits).collect()
 }
 
-/// Sets a header; a value that no header can hold is left out.
-pub(super) fn set(headers: &mut http::HeaderMap, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
-    }
-}
-
 /// JSON text as an answer, turned into YAML where that was asked for.
 pub(super) fn text(code: u16, format: Format, json: Bytes, warnings: &[String]) -> Response {
-    match format {
-        Format::Json => with(code, "application/json", json.into(), warnings),
-        Format::Yaml => {
-            let value: Value = serde_json::from_slice(&json).unwrap_or(Value::Null);
-            with(code, "application/yaml", to_yaml(&value).into(), warnings)
-        }
-        Format::Protobuf => {
-            let value: Value = serde_json::from_slice(&json).unwrap_or(Value::Null);
-            binary(code, &value, warnings)
-        }
-    }
+    let value = || serde_json::from_slice(&json).unwrap_or(Value::Null);
+    let answer = match format {
+        Format::Json => Answer::new(code, "application/json", json),
+        Format::Yaml => Answer::new(code, "application/yaml", to_yaml(&value())),
+        Format::Protobuf => return binary(code, &value(), warnings),
+    };
+    answer.warned(warnings).done()
 }
 
 /// Protobuf; what has no such form is a 406, in protobuf.
 fn binary(code: u16, value: &Value, warnings: &[String]) -> Response {
     if let Some(body) = protobuf::body(value) {
-        return with(code, protobuf::MEDIA, body.into(), warnings);
+        return Answer::new(code, protobuf::MEDIA, body)
+            .warned(warnings)
+            .done();
     }
     let why = "the object does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message";
     let refusal = Failure::new(406, Reason::NotAcceptable, why).to_status();
     let body = protobuf::body(&refusal).unwrap_or_default();
-    with(406, protobuf::MEDIA, body.into(), &[])
+    Answer::new(406, protobuf::MEDIA, body).done()
 }
 
 /// A value as an answer.
@@ -119,38 +153,24 @@ pub(super) fn value(code: u16, format: Format, value: &Value, warnings: &[String
 /// A failure as an answer.
 pub(super) fn failure(failure: &Failure, accept: &Accept, warnings: &[String]) -> Response {
     if failure.plain {
-        let mut response = with(
-            failure.code,
-            "text/plain; charset=utf-8",
-            failure.message.clone().into(),
-            &[],
-        );
-        set(
-            response.headers_mut(),
-            HeaderName::from_static("x-content-type-options"),
-            "nosniff",
-        );
-        return response;
+        let media = "text/plain; charset=utf-8";
+        let answer = Answer::new(failure.code, media, failure.message.clone());
+        return answer.unsniffed().done();
     }
     let warnings = [warnings, &failure.warnings].concat();
-    let mut response = value(
-        failure.code,
-        accept.plain(),
-        &failure.to_status(),
-        &warnings,
-    );
+    let status = failure.to_status();
+    let mut answer = Answer::of(value(failure.code, accept.plain(), &status, &warnings));
     if failure.unadmitted {
-        let name = HeaderName::from_static("x-content-type-options");
-        set(response.headers_mut(), name, "nosniff");
+        answer = answer.unsniffed();
     }
     let waits = failure
         .details
         .as_ref()
         .is_some_and(|d| d.contains_key("retryAfterSeconds"));
     if waits || matches!(failure.code, 429 | 503 | 504) {
-        set(response.headers_mut(), header::RETRY_AFTER, "1");
+        answer = answer.header(header::RETRY_AFTER, "1");
     }
-    response
+    answer.done()
 }
 
 /// Writes a value as block YAML with sorted keys, the way the real server does.
@@ -251,7 +271,8 @@ mod tests {
     #[test]
     fn a_warning_of_any_characters_has_a_header() {
         let warnings = ["caf\u{e9} \"a\\b\" line\nbreak".to_owned()];
-        let response = with(200, "application/json", Body::empty(), &warnings);
+        let answer = Answer::new(200, "application/json", Body::empty());
+        let response = answer.warned(&warnings).done();
         let value = response
             .headers()
             .get(header::WARNING)

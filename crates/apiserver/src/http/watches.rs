@@ -18,7 +18,8 @@ use super::lists::too_old;
 use super::negotiate::{Form, Format, Shape};
 use super::parameters::refused;
 use super::query::Query;
-use super::{Asked, Door, respond};
+use super::respond::Answer;
+use super::{Asked, Door};
 use crate::connections::Lasting;
 use crate::limits::Share;
 use crate::verbs::read::Selection;
@@ -114,7 +115,8 @@ impl Door {
             let chunk = stream.next().await?;
             Some((Ok::<_, std::convert::Infallible>(chunk), stream))
         });
-        let mut answer = respond::with(200, media, Body::from_stream(body), &asked.warnings);
+        let answer = Answer::new(200, media, Body::from_stream(body));
+        let mut answer = answer.warned(&asked.warnings).done();
         answer.extensions_mut().insert(Lasting);
         Ok(answer)
     }
