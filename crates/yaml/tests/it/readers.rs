@@ -142,7 +142,7 @@ fn a_mistake_is_told_as_go_tells_it() {
         ("- - \n0", "line 3: could not find expected ':'"),
         ("{\"a\": \"b", "found unexpected end of stream"),
         (
-            "a: 1\n\tb: 2\n",
+            "a:\n\tb: 2\n",
             "line 2: found character that cannot start any token",
         ),
         (
