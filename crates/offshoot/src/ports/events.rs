@@ -3,9 +3,9 @@
 //! An event of the same reason and message about the same object is counted, not made again. Each says when it was first told
 //! (`eventTime`), by whom and at what: typed clients of `events.k8s.io` refuse a whole list for one event without that time.
 
-use apiserver::verbs::handle::ResourceName;
-use apiserver::{Failure, Reason};
+use apiserver::ResourceName;
 use engine::ports::{ClusterEvent, EventType, OurKind};
+use objects::{Failure, Reason};
 use serde_json::{Value, json};
 
 use super::object_api::{ObjectApi, Part};

@@ -9,8 +9,8 @@ mod patch;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::authz::{Setters, Writers};
 use apiserver::gateway::User;
+use apiserver::{Setters, Writers};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
