@@ -149,7 +149,7 @@ fn made_elsewhere(
     made.map(|r| r.key.name.clone()).collect()
 }
 
-fn upstream(world: &World, variant: &Variant) -> Resolution {
+pub(super) fn upstream(world: &World, variant: &Variant) -> Resolution {
     let key = upstream_of(variant);
     let branch = world
         .repository(&key.namespace, &key.repository)
