@@ -12,7 +12,7 @@ use plan::variant::{
     Subject, Writer, base_of, resolve_upstream, stating,
 };
 
-use super::{Sink, base, injections, pinned};
+use super::{Sink, base, branch, injections, pinned};
 use crate::discover::{OBJECTS, is_broken};
 use crate::error::port;
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
@@ -408,6 +408,7 @@ async fn downstream(
         .here(namespace, &variant.spec.downstream.repo)
         .await?;
     whole(variant, o)?;
+    branch::agree(engine, &open, &mut o.downstream)?;
     if let Some(choice) = base_of(&o.downstream) {
         o.base = Some(base::base(engine, &open, &choice, &o.downstream)?);
     }
