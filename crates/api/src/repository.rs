@@ -69,7 +69,7 @@ fn read_git(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<GitSpec> {
                 "spec.git.repo",
                 format!("spec.git.repo: Invalid value: {:?}: must start with file://, http:// or https://", without_user(&repo)),
             )
-            .hint("a repository on this machine is file:///path/to/it.git"),
+            .hint("ssh is not spoken: give the https:// address, and credentials in the Secret that spec.git.secretRef names; a repository beside `offshoot up` is file:///path/to/it.git, which a cluster refuses"),
         );
     }
     if repo.contains('@') && known && !repo.starts_with("file://") {

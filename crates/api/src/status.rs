@@ -3,7 +3,7 @@
 
 use model::{
     DownstreamTarget, InjectionNote, Lifecycle, ObjectName, PackedRenderStatus, RepositoryStatus,
-    RevisionNumber, SetStatus, Standing, VariantStatus, WorkspaceName,
+    RevisionNumber, SetStatus, VariantStatus, WorkspaceName,
 };
 use serde_json::{Map, Value};
 
@@ -47,8 +47,7 @@ pub fn write_variant_status(old: Option<&Value>, status: &VariantStatus, now: &s
     put(&mut ours, "upstream", &text(&status.upstream));
     put(&mut ours, "versions", &status.versions);
     put(&mut ours, "drift", status.drift().unwrap_or_default());
-    let state = Standing::of(status, status.observed_generation).words();
-    put(&mut ours, "state", state);
+    put(&mut ours, "state", status.words(status.observed_generation));
     if let Some(generation) = status.published_generation {
         ours.insert("publishedGeneration".to_owned(), generation.into());
     }

@@ -135,6 +135,11 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// Where it comes from, as addresses are counted.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// TLS was agreed on.
     pub(crate) fn greeted(&self) {
         lock(&self.doing).stage = Stage::Stranger;

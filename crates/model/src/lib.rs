@@ -71,7 +71,7 @@ pub use set::{
     PackageContextTemplate, Target, TargetSelection, Template, UpstreamSource, VariantSet,
     VariantSetSpec,
 };
-pub use standing::Standing;
+pub use standing::{NOT_TAGGED, Standing};
 pub use status::{DownstreamTarget, InjectionNote, RepositoryStatus, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};
 pub use text::Text;

@@ -30,6 +30,9 @@ pub enum Standing {
     Failed,
 }
 
+/// The reason of `BranchChanged` where the branch holds what was approved last, and no tag publishes it any more.
+pub const NOT_TAGGED: &str = "NotTagged";
+
 /// Reasons that pass by themselves.
 const PASSING: [&str; 6] = [
     "RepositoryNotReady",
@@ -152,6 +155,18 @@ impl VariantStatus {
     pub fn is_untagged(&self, generation: i64) -> bool {
         let at_rest = Standing::of(self, generation) == Standing::UpToDate;
         at_rest && self.published_generation != Some(generation) && self.drift() == Some("branch")
+    }
+
+    /// A few words for where a variant of this generation stands. One whose approved state lost its tag has nothing to do, and
+    /// is not up to date all the same: a person has to put the tag back.
+    pub fn words(&self, generation: i64) -> &'static str {
+        let lost = self
+            .condition("BranchChanged")
+            .is_some_and(|c| c.status == Status::True && c.reason == NOT_TAGGED);
+        match Standing::of(self, generation) {
+            Standing::UpToDate if lost => "tag to put back",
+            standing => standing.words(),
+        }
     }
 
     /// How the downstream has left what was published of it: `branch` where the branch's directory was changed past us,
@@ -300,6 +315,23 @@ mod tests {
         assert!(status.is_untagged(2));
         status.published_generation = Some(2);
         assert!(!status.is_untagged(2) && !status.is_untagged(3));
+    }
+
+    #[test]
+    fn what_lost_its_tag_does_not_pass_for_up_to_date() {
+        let yes = (Status::True, "NoErrors");
+        let mut lost = status(yes, Lifecycle::Published, (0, 0));
+        assert_eq!(lost.words(2), "up to date");
+        assert_eq!(lost.words(3), "not looked at yet");
+        let changed = |reason| Condition::new("BranchChanged", Status::True, reason, "");
+        lost.conditions.push(changed("ChangedSincePublished"));
+        assert_eq!(lost.words(2), "up to date");
+        lost.conditions.pop();
+        lost.conditions.push(changed(NOT_TAGGED));
+        assert_eq!(lost.words(2), "tag to put back");
+        let mut draft = status(yes, Lifecycle::Draft, (0, 0));
+        draft.conditions.push(changed(NOT_TAGGED));
+        assert_eq!(draft.words(2), "draft to propose");
     }
 
     #[test]

@@ -37,6 +37,15 @@ pub struct Error {
     column: usize,
     offset: usize,
     snippet: String,
+    /// How Go's library says it, where it reads the same mistake.
+    go: Option<Go>,
+}
+
+/// What Go's library says of a mistake: the line that it names, if it names one, and its words where they are not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Go {
+    line: Option<u32>,
+    words: Option<&'static str>,
 }
 
 impl fmt::Display for Error {
@@ -72,6 +81,7 @@ impl Error {
             column,
             offset,
             snippet: snippet(text, start, column),
+            go: None,
         }
     }
 
@@ -84,7 +94,20 @@ impl Error {
             column: 1,
             offset,
             snippet: String::new(),
+            go: None,
         }
+    }
+
+    /// Says which words Go's library has for this.
+    pub(crate) fn in_go(mut self, words: &'static str) -> Self {
+        self.go.get_or_insert_default().words = Some(words);
+        self
+    }
+
+    /// Says which line Go's library names, 0 for none, unless that is said already.
+    pub(crate) fn at_go_line(mut self, line: u32) -> Self {
+        self.go.get_or_insert_default().line.get_or_insert(line);
+        self
     }
 
     /// Names what was attempted when the error arose.
@@ -103,6 +126,20 @@ impl Error {
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The mistake as Go's library (the one that kube-apiserver reads with) tells it, `yaml: ` before it.
+    #[must_use]
+    pub fn as_go_says(&self) -> String {
+        let go = self.go.unwrap_or(Go {
+            line: Some(self.line as u32),
+            words: None,
+        });
+        let words = go.words.unwrap_or(&self.message);
+        match go.line {
+            None | Some(0) => format!("yaml: {words}"),
+            Some(line) => format!("yaml: line {line}: {words}"),
+        }
     }
 
     /// The line, counted from 1.

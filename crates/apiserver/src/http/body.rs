@@ -282,7 +282,7 @@ pub(super) fn yaml(bytes: &Bytes) -> Result<Decoded, String> {
         std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
     let limits = yaml::Limits::default();
     let read = |strict| yaml::first_document_json(text, yaml::Reader::Sigs, strict, &limits);
-    let object = read(false).map_err(|e| go_yaml(text, &e))?;
+    let object = read(false).map_err(|e| e.as_go_says())?;
     let duplicates = read(true)
         .err()
         .map(|e| format!("line {}: {}", e.line(), e.message()));
@@ -290,25 +290,6 @@ pub(super) fn yaml(bytes: &Bytes) -> Result<Decoded, String> {
         object,
         duplicates: duplicates.into_iter().collect(),
     })
-}
-
-/// What Go's YAML library says about a broken text, where its words are known; otherwise ours.
-fn go_yaml(text: &str, error: &yaml::Error) -> String {
-    let message = error.message();
-    let open = message.split_once("unclosed bracket '").map(|(_, b)| b);
-    let closing = match open.and_then(|b| b.chars().next()) {
-        Some('[') => ']',
-        Some('{') => '}',
-        _ => return format!("yaml: line {}: {message}", error.line()),
-    };
-    let wants_node = text.trim_end().ends_with(['[', '{', ',', ':']);
-    let wanted = if wants_node {
-        "node content".to_owned()
-    } else {
-        format!("',' or '{closing}'")
-    };
-    let line = text.lines().count();
-    format!("yaml: line {line}: did not find expected {wanted}")
 }
 
 /// What Go's decoder says about a broken text.

@@ -12,6 +12,7 @@ use super::openapi::{KUBERNETES, header_text};
 use super::query::Query;
 use super::respond::{self, Answer};
 use super::{Door, path, restful};
+use crate::authn::ANONYMOUS;
 use crate::gateway::Attributes;
 use crate::registry::{Catalog, discovery};
 use crate::verbs::Whose;
@@ -40,8 +41,10 @@ impl Door {
         if OPEN.contains(&first) && verb == "get" {
             return Ok(());
         }
-        // In a cluster, what is served can be found out whatever that cluster's authorisation is doing.
-        if self.core.host.is_some() && DISCOVERY.contains(&first) && verb == "get" {
+        // In a cluster, whoever came in can find out what is served, whatever that cluster's authorisation is doing; and
+        // anybody the version.
+        let known = first == "version" || whose.user.name != ANONYMOUS;
+        if self.core.host.is_some() && known && DISCOVERY.contains(&first) && verb == "get" {
             return Ok(());
         }
         let attributes = Attributes {

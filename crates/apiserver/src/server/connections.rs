@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -269,6 +270,9 @@ impl Service<Request<Incoming>> for Counted {
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let flight = self.connections.begin(&self.link);
         request.extensions_mut().insert(flight.request());
+        request
+            .extensions_mut()
+            .insert(ConnectInfo(self.link.address()));
         let answer = self.inner.call(request);
         Box::pin(async move {
             let response = answer.await?;

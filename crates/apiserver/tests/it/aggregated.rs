@@ -266,9 +266,21 @@ async fn the_cluster_says_who_asks_and_what_they_may_do() {
 }
 
 #[tokio::test]
-async fn what_is_served_and_whether_it_lives_needs_nobody() {
+async fn whether_it_lives_and_what_it_serves_asks_no_authoriser() {
     let (server, host, far) = aggregated().await;
-    for path in ["/livez", "/apis", "/apis/ware.dev/v1", "/openapi/v3"] {
+    let served = [
+        "/",
+        "/api",
+        "/apis",
+        "/apis/ware.dev/v1",
+        "/openapi/v2",
+        "/openapi/v3",
+    ];
+    for path in served {
+        let code = ask_with(&server, Some("ann"), Method::GET, path, None).await;
+        assert_eq!(code, 200, "{path}");
+    }
+    for path in ["/livez", "/healthz", "/version"] {
         let code = ask_with(&server, None, Method::GET, path, None).await;
         assert_eq!(code, 200, "{path}");
     }
@@ -278,6 +290,10 @@ async fn what_is_served_and_whether_it_lives_needs_nobody() {
     mirror.list(1, Vec::new()).await.expect("a list");
     assert_eq!(ready(&server).await, 200);
     assert!(far.0.lock().expect("asked").is_empty());
+    for path in served {
+        let code = ask_with(&server, None, Method::GET, path, None).await;
+        assert_eq!(code, 403, "{path}: what is served is for whoever came in");
+    }
     let code = ask_with(&server, None, Method::GET, "/metrics", None).await;
     assert_eq!(code, 403, "figures are for those who may read them");
 }

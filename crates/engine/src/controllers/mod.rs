@@ -17,10 +17,10 @@ use tokio::time::Instant;
 
 use crate::queue::{Done, Key};
 use crate::stats::count;
-use crate::{Engine, Error, Result, waits};
+use crate::{Engine, Error, Result, observe, waits};
 pub use cron::schedule_problem;
 
-/// How long variants and sets wait for a first look at all repositories after the records were thrown away.
+/// How long variants and sets wait for a first look at repositories after records were thrown away.
 const LONGEST_FIRST_LOOK: Duration = Duration::from_secs(30);
 /// How often they ask.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -108,6 +108,16 @@ impl Engine {
         })
     }
 
+    /// Whether it lacks an upstream only since nobody has looked at that repository after the start.
+    fn is_unread(&self, key: &Key, until: Instant) -> bool {
+        let unread = match key {
+            Key::Variant(key) => observe::variant_is_unread(self, key),
+            Key::Set(key) => observe::set_is_unread(self, key),
+            Key::Repository(_) => false,
+        };
+        unread && Instant::now() < until
+    }
+
     async fn turn(&self, key: &Key, until: Instant) -> Done {
         let before = Instant::now();
         // Each turn is moved several times before it runs: on the heap, what it will hold stays where it is.
@@ -120,6 +130,7 @@ impl Engine {
             Key::Variant(_) if !self.inner.options.variants => Ok(Done::Rest),
             Key::Set(_) if !self.inner.options.sets => Ok(Done::Rest),
             Key::Variant(_) | Key::Set(_) if self.comes_back(until) => Ok(Done::After(PAUSE)),
+            Key::Variant(_) | Key::Set(_) if self.is_unread(key, until) => Ok(Done::After(PAUSE)),
             Key::Variant(key) => {
                 count(&self.counters().variant_reconciles);
                 Box::pin(variant::reconcile(self, key)).await

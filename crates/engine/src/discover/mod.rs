@@ -34,7 +34,7 @@ use crate::{Engine, Error, Result};
 pub(crate) use history::{approval, approved_last, by_person, highest_number, lineage};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
-pub(crate) use tags::tag_at;
+pub(crate) use tags::{is_approved_already, tag_at};
 pub(crate) use whole::{OBJECTS, is_broken};
 
 /// The label of the latest published revision, stored (A7).

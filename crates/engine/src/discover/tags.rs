@@ -1,7 +1,10 @@
-//! The tag that stands at a commit. This never makes a record of it.
+//! What tags say at once, whatever the records know. This never makes a record of it.
 
-use model::{CommitId, PackageName, RevisionNumber, WorkspaceName};
+use std::sync::Arc;
 
+use model::{CommitId, PackageName, Revision, RevisionNumber, WorkspaceName};
+
+use super::survey;
 use crate::Result;
 use crate::git::RefKind;
 use crate::repos::Open;
@@ -24,4 +27,19 @@ pub(crate) fn tag_at(
             _ => None,
         });
     Ok(tags.max_by_key(|tag| RevisionNumber::of_tag(tag.as_str())))
+}
+
+/// Whether a tag approves a revision of which these records say that it is open: the look that tells is still to come, or
+/// the approval is just being recorded.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn is_approved_already(
+    open: &Open,
+    package: &PackageName,
+    records: &[Arc<Revision>],
+) -> Result<bool> {
+    let view = super::package_view(open, package)?;
+    let mut still_open = records.iter().filter(|r| !r.lifecycle.is_published());
+    Ok(still_open.any(|r| survey::approved(open, &view, &r.workspace, r.commit)))
 }

@@ -3,15 +3,18 @@
 //! (V21).
 
 mod base;
+mod branch;
 mod facts;
 mod injections;
 mod pinned;
 mod set;
 mod sink;
+mod unread;
 mod upstreams;
 mod variant;
 
 pub(crate) use base::{is_traced, old_files};
 pub(crate) use set::{set, stands, targets_now};
 pub(crate) use sink::Sink;
+pub(crate) use unread::{set_is_unread, variant_is_unread};
 pub(crate) use variant::{repository_summary, variant};

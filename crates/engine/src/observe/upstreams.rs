@@ -107,7 +107,7 @@ async fn read(
     }
 }
 
-fn packages(world: &World, set: &VariantSet, source: &UpstreamSource) -> Vec<Upstream> {
+pub(super) fn packages(world: &World, set: &VariantSet, source: &UpstreamSource) -> Vec<Upstream> {
     let (only, selector) = match source {
         UpstreamSource::Package(upstream) => return vec![upstream.clone()],
         UpstreamSource::Set(_) => return Vec::new(),
@@ -145,7 +145,7 @@ fn makes(world: &World, set: &VariantSet, package: &PackageKey) -> bool {
     claimants.any(|v| uid.is_some_and(|uid| v.meta.is_owned_by(uid)))
 }
 
-fn resolve(world: &World, set: &VariantSet, up: &Upstream) -> Resolution {
+pub(super) fn resolve(world: &World, set: &VariantSet, up: &Upstream) -> Resolution {
     let namespace = &set.key.namespace;
     let branch = world
         .repository(namespace, &up.repo)

@@ -12,7 +12,7 @@ use plan::variant::{
     Subject, Writer, base_of, resolve_upstream, stating,
 };
 
-use super::{Sink, base, injections, pinned};
+use super::{Sink, base, branch, injections, pinned};
 use crate::discover::{OBJECTS, is_broken};
 use crate::error::port;
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
@@ -149,7 +149,7 @@ fn made_elsewhere(
     made.map(|r| r.key.name.clone()).collect()
 }
 
-fn upstream(world: &World, variant: &Variant) -> Resolution {
+pub(super) fn upstream(world: &World, variant: &Variant) -> Resolution {
     let key = upstream_of(variant);
     let branch = world
         .repository(&key.namespace, &key.repository)
@@ -408,6 +408,7 @@ async fn downstream(
         .here(namespace, &variant.spec.downstream.repo)
         .await?;
     whole(variant, o)?;
+    branch::agree(engine, &open, &mut o.downstream)?;
     if let Some(choice) = base_of(&o.downstream) {
         o.base = Some(base::base(engine, &open, &choice, &o.downstream)?);
     }

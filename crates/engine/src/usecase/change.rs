@@ -39,7 +39,7 @@ pub(super) async fn update_held(
     let made = Box::pin(change(engine, by, door, input, held)).await;
     let made = made.map_err(|error| held.race.tell(error))?;
     if !by.dry_run && made.revision.lifecycle != before {
-        lifecycle::tell(engine, by, &made.revision);
+        lifecycle::tell(engine, by, before, &made.revision);
     }
     Ok(made)
 }

@@ -74,9 +74,14 @@ fn update(name: RefName, from: CommitId, to: CommitId) -> RefEdit {
     RefEdit::update(name, from, to)
 }
 
-/// Tells people about a move that was made. Nobody waits for it: it is durable already.
-pub(super) fn tell(engine: &Engine, by: &Caller, revision: &Revision) {
+/// Tells people about a move that was made from another lifecycle. Nobody waits for it: it is durable already.
+pub(super) fn tell(engine: &Engine, by: &Caller, from: Lifecycle, revision: &Revision) {
     let (reason, what) = match revision.lifecycle {
+        // It was published before, by whoever approved it then.
+        Lifecycle::Published if from == Lifecycle::DeletionProposed => (
+            "DeletionWithdrawn",
+            "kept: its proposed deletion was withdrawn".to_owned(),
+        ),
         Lifecycle::Draft => ("Draft", "taken back into draft".to_owned()),
         Lifecycle::Proposed => ("Proposed", "proposed for approval".to_owned()),
         Lifecycle::Published => ("Published", format!("published as {}", tag_of(revision))),

@@ -220,6 +220,15 @@ async fn a_package_walks_from_init_to_published_and_out_again() {
         .move_to(&alice(), &name, Door::Main, Lifecycle::Published)
         .await
         .expect("withdrawn");
+    world.rest().await;
+    let told = |reason: &str| {
+        let events = world.twin.events().into_iter();
+        let mine = events.filter(|e| e.reason == reason && e.about == name);
+        mine.map(|e| e.message).collect::<Vec<_>>()
+    };
+    assert_eq!(told("Published"), ["published as v1 by alice"]);
+    let kept = "kept: its proposed deletion was withdrawn by alice";
+    assert_eq!(told("DeletionWithdrawn"), [kept]);
     engine
         .move_to(&alice(), &name, Door::Main, Lifecycle::DeletionProposed)
         .await

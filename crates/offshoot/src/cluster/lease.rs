@@ -213,27 +213,41 @@ impl Lease {
         }
     }
 
-    /// Renews the Lease for as long as it is this replica's.
+    /// Renews the Lease for as long as it is this replica's. Where nobody answers for longer than the term lasts, nothing is
+    /// written any more, and the first answer decides: a Lease that is still of this term was nobody else's meanwhile, since
+    /// whoever takes it writes another term into it.
     pub(super) async fn hold(&self, term: i64) -> LostLease {
         let mut lease = None;
         loop {
             tokio::time::sleep(RENEW).await;
+            let mut is_over = false;
             loop {
                 let started = boot_time();
                 let renewed = tokio::time::timeout(ANSWER, self.renew(term, &mut lease)).await;
                 match renewed.unwrap_or_else(|_| Err(unheard())) {
                     Ok(()) => {
+                        if is_over {
+                            tracing::info!(
+                                term,
+                                "nobody took the Lease: this replica goes on in its term"
+                            );
+                        }
                         self.term.renewed(term, started);
                         break;
                     }
                     Err(failure) if matches!(failure.code, 404 | 409) => {
                         return self.lost(failure.message);
                     }
-                    Err(failure) if self.term.is_on() => {
+                    Err(failure) => {
+                        if !is_over && !self.term.is_on() {
+                            is_over = true;
+                            tracing::warn!(
+                                "the Lease was not renewed in time: nothing is written until it is"
+                            );
+                        }
                         tracing::warn!(%failure, "the Lease cannot be renewed; trying again");
                         tokio::time::sleep(PAUSE).await;
                     }
-                    Err(failure) => return self.lost(failure.message),
                 }
             }
         }

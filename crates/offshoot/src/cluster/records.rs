@@ -160,6 +160,8 @@ impl Ingest {
                         "somebody removed a record"
                     );
                     self.lost.send_modify(|count| *count += 1);
+                    // The holder ends for it: until then nothing is decided on a fleet that lacks revisions.
+                    return Ok(());
                 }
                 self.forget(&place);
                 let version = version_of(&record);

@@ -221,7 +221,7 @@ impl Started {
             tokio::join!(engine.run(), wait_until_ready(&engine, &self.stage));
         };
         let why = tokio::select! {
-            () = runs => "the controllers ended",
+            () = runs => "a write was under way when the term was over: the next holder reads anew what git says",
             () = self.records.loses() => "somebody removed records: the next holder reads anew what git says",
         };
         // Nobody has to wait for a Lease of a replica that goes.

@@ -35,6 +35,7 @@ async fn copy(args: &BackupArgs) -> Result<ExitCode, Failure> {
     let client = Client::connect(&args.connect).await?;
     let mut file = files::create(&draft).map_err(failed)?;
     let got = client.download("/backup", &mut file).await;
+    let got = got.map_err(elsewhere);
     let done = got.and_then(|()| {
         file.flush()
             .and_then(|()| file.sync_all())
@@ -57,6 +58,19 @@ async fn copy(args: &BackupArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Says where the objects of a cluster are copied: its API server has no such path.
+fn elsewhere(failure: Failure) -> Failure {
+    let message = failure.message();
+    let is_none = message.contains("404") || message.contains("path \"/backup\"");
+    if failure.is_hinted() || !is_none {
+        return failure;
+    }
+    failure.hint(
+        "only `offshoot up` copies its objects, to its administrators; on a cluster, back up etcd and clone the \
+         repositories (docs/cluster.md, Backup)",
+    )
+}
+
 fn read(path: &Path) -> Result<Copy, Failure> {
     let attempt = format!("read {}", path.display());
     let file = File::open(path).map_err(|e| Failure::of(&attempt, &e))?;
@@ -76,4 +90,26 @@ fn restore(file: &Path, data: &Path) -> Result<ExitCode, Failure> {
         data.display()
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_has_no_copy_is_told_with_the_way_out() {
+        for said in [
+            "the server answers 404 Not Found",
+            "forbidden: User \"ann\" cannot get path \"/backup\"",
+        ] {
+            let failure = elsewhere(Failure::new(said));
+            assert!(
+                failure.text().contains("on a cluster, back up etcd"),
+                "{said}"
+            );
+        }
+        assert!(!elsewhere(Failure::new("it broke off")).is_hinted());
+        let hinted = Failure::new("404").hint("start it");
+        assert!(elsewhere(hinted).text().contains("start it"));
+    }
 }

@@ -3,6 +3,8 @@
 //! An event of the same reason and message about the same object is counted, not made again. Each says when it was first told
 //! (`eventTime`), by whom and at what: typed clients of `events.k8s.io` refuse a whole list for one event without that time.
 
+use std::borrow::Cow;
+
 use apiserver::ResourceName;
 use engine::ports::{ClusterEvent, EventType, OurKind};
 use objects::{Failure, Reason};
@@ -16,6 +18,12 @@ const COMPONENT: &str = "offshoot";
 
 /// What was being done when there was something to tell.
 const ACTION: &str = "Reconcile";
+
+/// How long a message may be, in bytes: kube-apiserver refuses an event with a longer one.
+const LONGEST: usize = 1024;
+
+/// Ends a message that was cut.
+const REST: &str = "… (cut; `offshoot why` and the object's status have the whole)";
 
 /// Tells people about something. A failure is logged: nobody waits for an event.
 pub(super) async fn tell(api: &dyn ObjectApi, event: ClusterEvent) {
@@ -112,7 +120,7 @@ fn object(
         },
         "type": match event.event_type { EventType::Normal => "Normal", EventType::Warning => "Warning" },
         "reason": event.reason,
-        "message": event.message,
+        "message": short(&event.message),
         "count": 1,
         "firstTimestamp": now,
         "lastTimestamp": now,
@@ -124,6 +132,16 @@ fn object(
     })
 }
 
+/// A message that every API server takes: one that is too long says that it was cut, and where the whole is.
+fn short(message: &str) -> Cow<'_, str> {
+    if message.len() <= LONGEST {
+        return Cow::Borrowed(message);
+    }
+    let cut = message.floor_char_boundary(LONGEST - REST.len());
+    let kept = message.get(..cut).unwrap_or_default();
+    Cow::Owned(format!("{kept}{REST}"))
+}
+
 /// The same event about the same object has the same name.
 fn name(event: &ClusterEvent, uid: &str) -> String {
     use sha2::{Digest as _, Sha256};
@@ -132,4 +150,28 @@ fn name(event: &ClusterEvent, uid: &str) -> String {
     let hex: String = hash.iter().take(8).map(|b| format!("{b:02x}")).collect();
     let base: String = event.about.name.as_str().chars().take(230).collect();
     format!("{}.{hex}", base.trim_end_matches(['.', '-']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_is_too_long_is_cut_between_characters_and_says_so() {
+        let just = "x".repeat(LONGEST);
+        assert_eq!(short(&just), just);
+        for letter in ["x", "é", "漢", "🦀"] {
+            for before in 0..4 {
+                let long = "a".repeat(before) + &letter.repeat(LONGEST + 1);
+                let cut = short(&long);
+                let kept = cut.strip_suffix(REST).expect("it says that it was cut");
+                assert!(long.starts_with(kept), "{cut}");
+                assert!(
+                    (LONGEST - 3..=LONGEST).contains(&cut.len()),
+                    "{}",
+                    cut.len()
+                );
+            }
+        }
+    }
 }

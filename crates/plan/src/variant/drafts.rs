@@ -6,8 +6,8 @@ mod proposed;
 use std::sync::Arc;
 
 use model::{
-    Condition, Conflict, Digest, Lifecycle, Machine, ObjectKey, ObjectName, Revision, Status, Task,
-    WorkspaceName,
+    Condition, Conflict, Digest, Lifecycle, Machine, NOT_TAGGED, ObjectKey, ObjectName, Revision,
+    Status, Task, WorkspaceName,
 };
 
 use super::holdings::{Holdings, workspace_number};
@@ -96,7 +96,17 @@ impl Work<'_> {
         let is_today = known.as_ref().is_some_and(|d| d.as_str() == today) || noted == Some(today);
         if is_today && !again {
             let name = &choice.revision.key.name;
-            self.report.note(format!("'{name}' has today's inputs"));
+            if let Some(head) = self.holdings.untagged() {
+                "tag to put back".clone_into(&mut self.report.state);
+                self.report.hint(
+                    format!(
+                        "the branch has today's inputs, and no tag publishes that; the latest tag is of '{name}'"
+                    ),
+                    tag_again(head),
+                );
+            } else {
+                self.report.note(format!("'{name}' has today's inputs"));
+            }
             return Ok(());
         }
         let task = self.task(&choice.revision);
@@ -345,12 +355,7 @@ impl Work<'_> {
 
     fn finish(mut self, mut extra: Vec<Condition>) -> Plan {
         if self.holdings.base.as_ref().is_some_and(|b| b.from_branch) {
-            extra.push(Condition::new(
-                words::BRANCH_CHANGED,
-                Status::True,
-                "ChangedSincePublished",
-                "the package was changed on the branch since it was published; drafts start from the branch",
-            ));
+            extra.push(branch_changed(self.holdings));
         }
         let reverting = self
             .steps
@@ -381,6 +386,32 @@ impl Work<'_> {
             status,
         }
     }
+}
+
+/// How the branch differs from what is published: somebody worked there, or took the tag away that published it.
+fn branch_changed(holdings: &Holdings) -> Condition {
+    let (reason, message) = match holdings.untagged() {
+        None => (
+            "ChangedSincePublished",
+            "the package was changed on the branch since it was published; drafts start from the branch".to_owned(),
+        ),
+        Some(head) => (
+            NOT_TAGGED,
+            format!(
+                "the branch holds what was approved last, and no tag publishes it any more; drafts start from the branch; {}",
+                tag_again(head)
+            ),
+        ),
+    };
+    Condition::new(words::BRANCH_CHANGED, Status::True, reason, &message)
+}
+
+/// What a person does about an approved state without a tag.
+fn tag_again(head: &Revision) -> String {
+    format!(
+        "to publish it again, put its tag (TagDeleted of the Repository names it) on commit {} in git",
+        head.commit
+    )
 }
 
 /// Whether a revision of ours came with its owner from another server: nobody adopted it, and no machine of ours made it.

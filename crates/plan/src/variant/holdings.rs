@@ -58,6 +58,13 @@ impl Holdings {
         }
     }
 
+    /// The branch's state, where it is an approval that no tag publishes any more: a change by hand has no machine behind it.
+    pub(super) fn untagged(&self) -> Option<&Revision> {
+        let differs = self.base.as_ref().is_some_and(|base| base.from_branch);
+        let head = self.head.as_deref().filter(|_| differs)?;
+        head.machine.is_some().then_some(head)
+    }
+
     /// Whether the variant has a downstream: what a retargeting left behind may go now (R31).
     pub(super) fn established(&self) -> bool {
         self.owns

@@ -38,7 +38,7 @@ impl Local {
             Some(below) if !below.iter().any(inside) => {
                 let named: Vec<_> = below.iter().map(|d| d.display().to_string()).collect();
                 let where_to = match named.is_empty() {
-                    true => "no directory may hold local repositories".to_owned(),
+                    true => "no local repository is served here: register an http:// or https:// address".to_owned(),
                     false => format!("local repositories lie below {}", named.join(", ")),
                 };
                 Err(refuse(where_to))

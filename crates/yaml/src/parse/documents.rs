@@ -8,9 +8,6 @@ use super::token::{Kind, Spot};
 use crate::error::Error;
 use crate::tree::Tree;
 
-/// What is wrong where a document ends and something else follows.
-const ANOTHER: &str = "another document must begin with '---'";
-
 /// The namespace of YAML's own tags; written `!!` for short.
 const CORE: &str = "tag:yaml.org,2002:";
 
@@ -64,11 +61,22 @@ impl Parser<'_> {
                 Ok(true)
             }
             Kind::End if !directives => Ok(false),
-            _ if further => Err(self.unexpected(ANOTHER)),
+            _ if further => Err(self.another()),
             _ => {
                 self.tree.head = self.mark_length();
                 Ok(true)
             }
+        }
+    }
+
+    /// Something else stands where a document was to begin.
+    fn another(&mut self) -> Error {
+        let message = "another document must begin with '---'";
+        match self.refused() {
+            Some(error) => error,
+            None => self
+                .unexpected(message)
+                .in_go("did not find expected <document start>"),
         }
     }
 
@@ -122,7 +130,7 @@ impl Parser<'_> {
         let explicit = matches!(token.kind, Kind::DocumentEnd);
         let refused = matches!(token.kind, Kind::Refused);
         if refused || !first && !ends_document(token.kind) {
-            return Err(self.unexpected(ANOTHER));
+            return Err(self.another());
         }
         let tail = at as usize;
         if !explicit {

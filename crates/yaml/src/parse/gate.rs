@@ -28,7 +28,8 @@ pub(super) fn characters(text: &str) -> Result<(), Error> {
                 "control characters are not allowed (U+{:04X})",
                 u32::from(c)
             );
-            Err(Error::at(ErrorKind::Syntax, text, from + at, message))
+            let error = Error::at(ErrorKind::Syntax, text, from + at, message);
+            Err(error.in_go("control characters are not allowed"))
         }
     }
 }

@@ -4,29 +4,14 @@
 //! decided as the package tools' reader decides it.
 
 use super::cursor::Cursor;
-use super::token::{Kind, Spot, Tag, Token};
+use super::token::{Kind, LONGEST_KEY, SimpleKey, Spot, Tag, Token, go_line};
 use super::{block, names, plain, quoted};
 use crate::error::{Error, ErrorKind};
 use crate::tree::Style;
 
-/// How far the colon may stand from the beginning of a key without `?`, in characters.
-const LONGEST_KEY: usize = 1_024;
-
 /// Bytes of a text for each token, as packages have them, and the most tokens that room is made for at first.
 const BYTES_A_TOKEN: usize = 4;
 const MOST_AT_FIRST: usize = 1 << 14;
-
-/// A place where a key without `?` may have begun.
-#[derive(Debug, Clone, Copy)]
-struct SimpleKey {
-    /// Whether nothing but a key may stand there.
-    required: bool,
-    /// The token that it begins with.
-    token: usize,
-    row: u32,
-    column: usize,
-    spot: Spot,
-}
 
 /// See the module.
 #[derive(Debug)]
@@ -42,12 +27,12 @@ pub(super) struct Lexer<'t> {
     /// Why the text cannot be read on behind the last token.
     pub(super) refused: Option<Error>,
     /// The column of the innermost block collection; -1 outside all.
-    indent: i64,
+    pub(super) indent: i64,
     indents: Vec<i64>,
     /// Whether a key without `?`, or a block collection, may begin here.
-    may_begin: bool,
+    pub(super) may_begin: bool,
     /// The last place for a simple key of each level of brackets; the first is that of block style.
-    keys: Vec<Option<SimpleKey>>,
+    pub(super) keys: Vec<Option<SimpleKey>>,
 }
 
 impl<'t> Lexer<'t> {
@@ -73,9 +58,9 @@ impl<'t> Lexer<'t> {
         self.tags.clear();
         self.keys.fill(None);
         loop {
+            let (row, last) = (self.cursor.row, self.keys.last().copied().flatten());
             if let Err(error) = self.next() {
-                self.refused = Some(error);
-                self.push(Kind::Refused, self.cursor.spot());
+                self.refuse(error, row, last);
             }
             // All of these put an end to every key that may have begun: nothing is inserted before them any more.
             let last = self.tokens.last().map(|token| &token.kind);
@@ -86,12 +71,12 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    fn in_flow(&self) -> bool {
+    pub(super) fn in_flow(&self) -> bool {
         self.keys.len() > 1
     }
 
     /// A token that begins at a spot and ends at the cursor.
-    fn push(&mut self, kind: Kind, spot: Spot) {
+    pub(super) fn push(&mut self, kind: Kind, spot: Spot) {
         let end = self.cursor.pos as u32;
         self.tokens.push(Token { kind, spot, end });
     }
@@ -108,7 +93,9 @@ impl<'t> Lexer<'t> {
         let (at, spot) = (self.cursor.pos, self.cursor.spot());
         let Some(byte) = self.cursor.peek() else {
             self.close_blocks(-1);
-            self.no_key()?;
+            // A line in which the text ends is ended by that.
+            let ended = spot.line + u32::from(spot.col > 0);
+            self.no_key().map_err(|e| e.at_go_line(go_line(ended)))?;
             self.push(Kind::End, spot);
             return Ok(());
         };
@@ -201,13 +188,12 @@ impl<'t> Lexer<'t> {
 
     fn cannot_begin(&self) -> Error {
         let at = self.cursor.pos;
+        let words = "found character that cannot start any token";
         if self.cursor.peek() == Some(b'\t') {
-            return self
-                .cursor
-                .error(at, "found a tab character where spaces are expected");
+            let message = "found a tab character where spaces are expected";
+            return self.cursor.error(at, message).in_go(words);
         }
-        let message = "found character that cannot start any token";
-        self.cursor.error(at, message)
+        self.cursor.error(at, words)
     }
 
     /// Passes blanks, comments and line breaks. Tabs may not stand where a key or a block collection may begin.
@@ -282,55 +268,6 @@ impl<'t> Lexer<'t> {
     fn too_deep(&self) -> Error {
         let message = format!("collections are nested deeper than {}", self.depth);
         Error::at(ErrorKind::Limit, self.cursor.text, self.cursor.pos, message)
-    }
-
-    /// What comes next is the first token of a key if a colon follows it. Behind it nothing may begin on this line.
-    fn may_be_key(&mut self) -> Result<(), Error> {
-        if self.may_begin {
-            self.no_key()?;
-            let required = !self.in_flow() && self.indent == self.cursor.column() as i64;
-            let key = SimpleKey {
-                required,
-                token: self.tokens.len(),
-                row: self.cursor.row,
-                column: self.cursor.column(),
-                spot: self.cursor.spot(),
-            };
-            if let Some(last) = self.keys.last_mut() {
-                *last = Some(key);
-            }
-        }
-        self.may_begin = false;
-        Ok(())
-    }
-
-    /// What may have been a key was none.
-    fn no_key(&mut self) -> Result<(), Error> {
-        match self.keys.last_mut().and_then(Option::take) {
-            Some(key) if key.required => Err(self.missing_colon(&key)),
-            _ => Ok(()),
-        }
-    }
-
-    fn missing_colon(&self, key: &SimpleKey) -> Error {
-        self.cursor
-            .error(key.spot.at as usize, "could not find expected ':'")
-    }
-
-    /// Takes the key that ends before this colon, if one does: on one line, and not too long.
-    fn take_key(&mut self) -> Result<Option<SimpleKey>, Error> {
-        let Some(key) = self.keys.last_mut().and_then(Option::take) else {
-            return Ok(None);
-        };
-        let source = &self.cursor.text[key.spot.at as usize..self.cursor.pos];
-        let long = source.chars().nth(LONGEST_KEY).is_some();
-        if key.row == self.cursor.row && !long {
-            return Ok(Some(key));
-        }
-        match key.required {
-            true => Err(self.missing_colon(&key)),
-            false => Ok(None),
-        }
     }
 
     fn directive(&mut self) -> Result<(), Error> {

@@ -8,6 +8,7 @@ mod block;
 mod cursor;
 mod documents;
 mod gate;
+mod keys;
 mod lexer;
 mod names;
 mod nodes;

@@ -34,7 +34,8 @@ pub(super) fn anchor(cursor: &mut Cursor<'_>) -> Result<(), Error> {
     }
     let name = &cursor.text[start + 1..end];
     let message = format!("anchor name '{name}' may hold letters, digits, '_' and '-' only");
-    Err(cursor.error(start, message))
+    let words = "did not find expected alphabetic or numeric character";
+    Err(cursor.error(start, message).in_go(words))
 }
 
 /// Passes a tag: `!<uri>`, `!handle!suffix`, `!suffix` or `!`.
@@ -65,7 +66,9 @@ pub(super) fn tag(cursor: &mut Cursor<'_>) -> Result<Tag, Error> {
         }
     };
     if !cursor.is_space(cursor.pos) {
-        return Err(cursor.error(cursor.pos, "a tag must be followed by a blank"));
+        let words = "did not find expected whitespace or line break";
+        let error = cursor.error(cursor.pos, "a tag must be followed by a blank");
+        return Err(error.in_go(words));
     }
     Ok(Tag {
         handle: handle.into(),

@@ -34,12 +34,10 @@ impl<'t> Parser<'t> {
                 self.scalar(token, properties, mark);
                 Ok(())
             }
-            Kind::Entry if !beside => self.unfit(properties, mark, block),
-            Kind::BlockSequence | Kind::BlockMapping if !block => {
-                self.unfit(properties, mark, block)
-            }
+            Kind::Entry if !beside => self.unfit(properties, mark),
+            Kind::BlockSequence | Kind::BlockMapping if !block => self.unfit(properties, mark),
             _ => match collection(token.kind) {
-                None => self.unfit(properties, mark, block),
+                None => self.unfit(properties, mark),
                 Some(kind) => {
                     // The first entry of a sequence beside its key is read with the others.
                     if kind.2 != Expects::ItemBeside {
@@ -52,7 +50,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A token that begins no node: properties alone are an empty scalar.
-    fn unfit(&mut self, properties: Properties<'t>, mark: u32, block: bool) -> Result<(), Error> {
+    fn unfit(&mut self, properties: Properties<'t>, mark: u32) -> Result<(), Error> {
         if properties.start.is_some() {
             let node = self.blank(tree::Kind::Scalar, self.behind(), properties, mark);
             self.add(NodeData {
@@ -61,8 +59,7 @@ impl<'t> Parser<'t> {
             });
             return Ok(());
         }
-        let what = if block { "block" } else { "flow" };
-        Err(self.unexpected(&format!("did not find expected {what} node content")))
+        Err(self.unexpected("did not find expected node content"))
     }
 
     fn properties(&mut self) -> Result<Properties<'t>, Error> {
@@ -182,7 +179,7 @@ impl<'t> Parser<'t> {
             None if self.outer.contains(&name) => NONE,
             None => {
                 let message = format!("unknown anchor '{name}' referenced");
-                return Err(self.error(start as usize, message));
+                return Err(self.error(start as usize, message).at_go_line(0));
             }
         };
         self.tree.aliases = true;

@@ -146,12 +146,22 @@ impl<'t> Parser<'t> {
 
     /// What is wrong at the next token: it cannot be read, or is not what is expected.
     pub(super) fn unexpected(&mut self, message: &str) -> Error {
-        let token = self.peek();
-        if let (Kind::Refused, Some(error)) = (token.kind, &self.lexer.refused) {
-            return error.clone();
+        if let Some(error) = self.refused() {
+            return error;
         }
-        let at = token.spot.at as usize;
-        self.error(at, message)
+        let Token { kind, spot, .. } = self.peek();
+        // The end of a text within a line ends that line, too.
+        let ended = matches!(kind, Kind::End) && spot.col > 0;
+        let line = spot.line + u32::from(ended);
+        self.error(spot.at as usize, message).at_go_line(line)
+    }
+
+    /// Why the next token cannot be read, if that is so.
+    pub(super) fn refused(&mut self) -> Option<Error> {
+        match self.peek().kind {
+            Kind::Refused => self.lexer.refused.clone(),
+            _ => None,
+        }
     }
 
     pub(super) fn relative(&self, at: u32) -> u32 {

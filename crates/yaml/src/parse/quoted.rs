@@ -19,7 +19,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<Box<str>>, Error> {
         }
         let at = cursor.pos;
         match cursor.peek() {
-            None => return Err(cursor.error(start, "a quoted scalar does not end")),
+            None => return Err(endless(cursor, start)),
             Some(b'\'') if !double && cursor.byte(at + 1) == Some(b'\'') => {
                 keep(&mut changed, &cursor.text[since..=at]);
                 cursor.pos += 2;
@@ -49,6 +49,11 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<Box<str>>, Error> {
         changed.push_str(&cursor.text[since..end]);
         changed.into()
     }))
+}
+
+fn endless(cursor: &Cursor<'_>, start: usize) -> Error {
+    let error = cursor.error(start, "a quoted scalar does not end");
+    error.in_go("found unexpected end of stream")
 }
 
 fn keep(changed: &mut Option<String>, part: &str) {
@@ -92,7 +97,7 @@ fn escape(cursor: &mut Cursor<'_>, out: &mut String) -> Result<(), Error> {
         return Ok(());
     }
     let Some(byte) = cursor.peek() else {
-        return Err(cursor.error(at, "a quoted scalar does not end"));
+        return Err(endless(cursor, at));
     };
     cursor.pos += 1;
     out.push(match byte {
@@ -124,7 +129,8 @@ fn number(cursor: &mut Cursor<'_>, at: usize, digits: usize) -> Result<char, Err
     for _ in 0..digits {
         let digit = cursor.peek().and_then(|b| char::from(b).to_digit(16));
         let Some(digit) = digit else {
-            return Err(cursor.error(at, "did not find expected hexadecimal number"));
+            let error = cursor.error(at, "did not find expected hexadecimal number");
+            return Err(error.in_go("did not find expected hexdecimal number"));
         };
         value = value.wrapping_shl(4) | digit;
         cursor.pos += 1;

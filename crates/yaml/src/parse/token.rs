@@ -62,3 +62,23 @@ pub(super) struct Token {
     pub(super) spot: Spot,
     pub(super) end: u32,
 }
+
+/// How far the colon may stand from the beginning of a key without `?`, in characters.
+pub(super) const LONGEST_KEY: usize = 1_024;
+
+/// A place where a key without `?` may have begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SimpleKey {
+    /// Whether nothing but a key may stand there.
+    pub(super) required: bool,
+    /// The token that it begins with.
+    pub(super) token: usize,
+    pub(super) row: u32,
+    pub(super) column: usize,
+    pub(super) spot: Spot,
+}
+
+/// How Go's library tells a line that is counted from 0: it names none where that is the first.
+pub(super) fn go_line(line: u32) -> u32 {
+    if line > 0 { line + 1 } else { 0 }
+}

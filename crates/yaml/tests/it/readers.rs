@@ -122,3 +122,41 @@ proptest! {
         assert_eq!(reads(text, false).unwrap(), beside(text), "{text:?}");
     }
 }
+
+/// Words and lines of the library that kube-apiserver reads with.
+#[test]
+fn a_mistake_is_told_as_go_tells_it() {
+    for (text, said) in [
+        (
+            "a: b: c\n",
+            "mapping values are not allowed in this context",
+        ),
+        (
+            "x: 1\na: b: c\n",
+            "line 2: mapping values are not allowed in this context",
+        ),
+        ("[", "line 1: did not find expected node content"),
+        ("{a: 1\n", "line 1: did not find expected ',' or '}'"),
+        ("a: [1,\n2\n", "line 2: did not find expected ',' or ']'"),
+        ("a: 1\nb\n", "line 3: could not find expected ':'"),
+        ("- - \n0", "line 3: could not find expected ':'"),
+        ("{\"a\": \"b", "found unexpected end of stream"),
+        (
+            "a:\n\tb: 2\n",
+            "line 2: found character that cannot start any token",
+        ),
+        (
+            "a: 1\n...\nb: 2\n",
+            "line 2: did not find expected <document start>",
+        ),
+        ("a: *b\n", "unknown anchor 'b' referenced"),
+        ("a: \u{1}\n", "control characters are not allowed"),
+        (
+            "a: !x\"y\"\n",
+            "did not find expected whitespace or line break",
+        ),
+    ] {
+        let error = Stream::parse(text, &Limits::default()).unwrap_err();
+        assert_eq!(error.as_go_says(), format!("yaml: {said}"), "{text:?}");
+    }
+}

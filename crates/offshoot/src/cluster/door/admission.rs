@@ -5,41 +5,40 @@
 //! depends on the question alone, so that every replica gives it at any time.
 
 mod patch;
+mod room;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::room::{Room, Unread};
 use apiserver::gateway::User;
 use apiserver::{Setters, Writers};
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
+use axum::{Extension, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
 use crate::ports::{setters, writers};
 
 /// How long a question may be, in bytes: the object before and after, each as long as the cluster takes one.
 const LIMIT: usize = 8 << 20;
 
-/// How many questions are in memory at once.
-const SEATS: usize = 32;
-
-/// How long one may take to arrive; the cluster waits five seconds for the answer.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// How long one may take to arrive; the cluster sends it at once, and waits five seconds for the answer.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The rules, and who we are.
 #[derive(Debug)]
 struct Stamp {
     writers: Writers,
     setters: Setters,
-    seats: Semaphore,
+    room: Room,
 }
 
 /// The path that the cluster's webhook asks. `own` is the name of the user that this program is in the cluster,
@@ -48,7 +47,7 @@ pub fn written_by(own: &str) -> Router {
     let stamp = Stamp {
         writers: writers(own.to_owned()),
         setters: setters(own.to_owned()),
-        seats: Semaphore::new(SEATS),
+        room: Room::default(),
     };
     let answer = post(answer).with_state(Arc::new(stamp));
     Router::new().route("/written-by", answer)
@@ -94,8 +93,13 @@ struct UserInfo {
 /// Why a question is not answered; the cluster then refuses the write.
 type Refused = (StatusCode, String);
 
-async fn answer(State(stamp): State<Arc<Stamp>>, body: Body) -> Response {
-    match stamp.review(body).await {
+async fn answer(
+    State(stamp): State<Arc<Stamp>>,
+    from: Option<Extension<ConnectInfo<IpAddr>>>,
+    body: Body,
+) -> Response {
+    let from = from.map(|Extension(ConnectInfo(address))| address);
+    match stamp.review(from, body).await {
         Ok(review) => {
             let json = [(header::CONTENT_TYPE, "application/json")];
             (json, review.to_string()).into_response()
@@ -105,27 +109,23 @@ async fn answer(State(stamp): State<Arc<Stamp>>, body: Body) -> Response {
 }
 
 impl Stamp {
-    async fn review(&self, body: Body) -> Result<Value, Refused> {
-        let late = |_| {
-            let why = "the question did not arrive in time".to_owned();
-            (StatusCode::REQUEST_TIMEOUT, why)
+    async fn review(&self, from: Option<IpAddr>, body: Body) -> Result<Value, Refused> {
+        let read = tokio::time::timeout(PATIENCE, self.room.take(from, body, LIMIT)).await;
+        let taken = match read {
+            Ok(Ok(taken)) => taken,
+            Ok(Err(Unread::TooLong)) => {
+                let why = format!("the question is longer than {LIMIT} bytes, or was cut off");
+                return Err((StatusCode::PAYLOAD_TOO_LARGE, why));
+            }
+            Err(_) => {
+                let why = "the question did not arrive in time".to_owned();
+                return Err((StatusCode::REQUEST_TIMEOUT, why));
+            }
         };
-        let busy = |_| {
-            let why = "too many questions are under way".to_owned();
-            (StatusCode::SERVICE_UNAVAILABLE, why)
-        };
-        let seat = tokio::time::timeout(PATIENCE, self.seats.acquire());
-        let _seat = seat.await.map_err(busy)?;
-        let read = tokio::time::timeout(PATIENCE, axum::body::to_bytes(body, LIMIT));
-        let read = read.await.map_err(late)?;
-        let text = read.map_err(|_| {
-            let why = format!("the question is longer than {LIMIT} bytes, or was cut off");
-            (StatusCode::PAYLOAD_TOO_LARGE, why)
-        })?;
-        self.reviewed(&text)
+        self.reviewed(taken.text())
     }
 
-    fn reviewed(&self, text: &Bytes) -> Result<Value, Refused> {
+    fn reviewed(&self, text: &[u8]) -> Result<Value, Refused> {
         let bad = |why: String| (StatusCode::BAD_REQUEST, why);
         let review: Review = serde_json::from_slice(text)
             .map_err(|e| bad(format!("this is no AdmissionReview: {e}")))?;

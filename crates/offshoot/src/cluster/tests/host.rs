@@ -224,6 +224,12 @@ async fn a_record_that_somebody_else_removes_is_a_loss_and_ours_is_none() {
     let loses = tokio::time::timeout(soon * 10, host.records.loses());
     let (loses, done) = tokio::join!(loses, removed);
     assert!(done.is_ok() && loses.is_ok());
+    tokio::time::sleep(soon).await;
+    let mirror = host.records.mirror().unwrap();
+    assert!(
+        mirror.get("shop", "edge.web.v1").is_some(),
+        "until the holder ends nothing is decided on what lacks it"
+    );
 }
 
 #[tokio::test]

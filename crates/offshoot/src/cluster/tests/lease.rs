@@ -1,5 +1,6 @@
 //! The Lease: one holds it, terms grow, and whoever loses it knows.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use apiserver::ResourceName;
@@ -277,4 +278,57 @@ async fn a_lease_is_handed_over_though_the_first_request_never_arrived() {
         .unwrap()
         .unwrap();
     assert_eq!(now["spec"]["holderIdentity"], "");
+}
+
+/// The deadline has passed: nothing is written, and what the Lease says decides whether the term goes on.
+#[tokio::test]
+async fn whoever_is_late_goes_on_if_nobody_took_the_lease() {
+    let world = World::new().await;
+    let (lease, term) = world.lease("a");
+    let number = soon(lease.acquire()).await;
+    let holding = tokio::spawn({
+        let lease = lease.clone();
+        async move { lease.hold(number).await }
+    });
+    term.end();
+    world.seen.away.store(true, Ordering::SeqCst);
+    let tried = async {
+        let asked = || world.seen.asked(&format!("GET {LEASES}/offshoot"));
+        let before = asked();
+        while asked() < before + 2 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    soon(tried).await;
+    assert!(
+        !holding.is_finished() && !term.is_on(),
+        "it waits, and writes nothing"
+    );
+    world.seen.away.store(false, Ordering::SeqCst);
+    let on = async {
+        while !term.is_on() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    soon(on).await;
+    assert_eq!(term.number(), number);
+    assert!(!holding.is_finished());
+    holding.abort();
+}
+
+#[tokio::test]
+async fn whoever_is_late_ends_if_somebody_took_the_lease() {
+    let world = World::new().await;
+    let (lease, term) = world.lease("a");
+    let number = soon(lease.acquire()).await;
+    let place = ("offshoot-system", "offshoot", "");
+    // Somebody had it and gave it back: the term tells.
+    let patch = json!({"metadata": {"annotations": {"offshoot.dev/term": "2"}}, "spec": {"holderIdentity": "a"}});
+    let media = "application/merge-patch+json";
+    let remote = world.remote();
+    remote.patch(&leases(), place, media, &patch).await.unwrap();
+    term.end();
+    let lost = soon(lease.hold(number)).await;
+    assert!(lost.to_string().contains("in term 2"), "{lost}");
+    assert!(!term.is_on());
 }
