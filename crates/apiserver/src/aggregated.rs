@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use http::request::Parts;
+use objects::Failure;
+use objectstore::{CommitError, Draft, Expect, Key, Object, Op, ResourceKey, Store, key_of};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::gateway::User;
-use crate::status::Failure;
-use crate::storage::{CommitError, Draft, Expect, Key, Object, Op, ResourceKey, Store, key_of};
 
 /// What a namespace is told to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

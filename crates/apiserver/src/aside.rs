@@ -4,6 +4,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+/// Stack for rules of schemas: expressions nest up to `expr::MAX_RECURSION`.
+const STACK: usize = 64 << 20;
+
 /// How many such pieces of work run at once: one processor at least is left to everybody else.
 struct Seats {
     free: Mutex<Option<usize>>,
@@ -59,4 +62,20 @@ pub fn aside<T>(work: impl FnOnce() -> T) -> T {
         let _seat = SEATS.take();
         work()
     })
+}
+
+/// Does work on a thread with a stack that deep expressions fit, aside.
+pub(crate) fn large(work: &mut (dyn FnMut() + Send)) {
+    aside(|| {
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new()
+                .name("cel".to_owned())
+                .stack_size(STACK);
+            let joined = thread
+                .spawn_scoped(scope, work)
+                .map(std::thread::ScopedJoinHandle::join);
+            // Whoever lends the work sees that it did not come to its end.
+            drop(joined);
+        });
+    });
 }

@@ -8,11 +8,11 @@ mod file;
 
 use http::request::Parts;
 use jiff::Timestamp;
+use objects::Failure;
 use serde_json::{Map, Value, json};
 
 use crate::authn::Caller;
 use crate::gateway::{User, Verb};
-use crate::status::Failure;
 use crate::verbs::Target;
 
 pub use file::{Audit, Rotation};

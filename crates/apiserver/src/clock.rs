@@ -26,7 +26,7 @@ const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The wall clock of the machine.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct SystemClock;
+pub(crate) struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
@@ -36,7 +36,7 @@ impl Clock for SystemClock {
 
 /// Random (version 4) uids.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct RandomUids;
+pub(crate) struct RandomUids;
 
 impl Uids for RandomUids {
     fn uid(&self) -> String {
@@ -89,6 +89,6 @@ fn letters(mut n: u128) -> String {
 
 /// Writes an instant as Kubernetes does in `creationTimestamp`: RFC 3339, UTC, whole seconds.
 #[must_use]
-pub fn seconds(at: Timestamp) -> String {
+pub(crate) fn seconds(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::limits::Limits;
-use crate::storage::lock;
+use crate::lock::lock;
 
 pub(crate) use flight::{Flight, Lasting, Request};
 

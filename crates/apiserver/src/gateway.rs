@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 pub use crate::access::{Attributes, Decision, User};
-use crate::authz::{Held, Rule};
+pub use crate::authz::{Authorizer, Held, Rule};
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +166,7 @@ impl Refusal {
 }
 
 /// Implemented by the embedding program for the resources that it gave with
-/// [`write_through`](crate::Resource::write_through) or [`virtual_with`](crate::Resource::virtual_with).
+/// [`write_through`](objects::Resource::write_through) or [`virtual_with`](objects::Resource::virtual_with).
 #[async_trait]
 pub trait Gateway: Send + Sync {
     /// Handles one call.
@@ -178,32 +178,6 @@ pub trait Gateway: Send + Sync {
     /// The name under which what a create asks for is kept, where it is composed of the object and not the one that
     /// was sent. It must be the record's: the owners of the request's fields wait under it.
     fn composed_name(&self, _call: &Call) -> Option<String> {
-        None
-    }
-}
-
-/// Decides who may do what. Another server may have to be asked for it.
-#[async_trait]
-pub trait Authorizer: Send + Sync {
-    /// Decides a request.
-    async fn decide(&self, request: &Attributes<'_>) -> Decision;
-
-    /// Whether the request is allowed.
-    async fn allows(&self, request: &Attributes<'_>) -> bool {
-        self.decide(request).await.allowed
-    }
-
-    /// The rules that hold for a user in a namespace (empty: in the whole cluster). Asked only where roles are served.
-    fn held(&self, _user: &User, _namespace: &str) -> Held {
-        Held {
-            cut: true,
-            ..Held::default()
-        }
-    }
-
-    /// The rules of a role that a binding in `namespace` names; `None` if there is no such role. Asked only where roles are
-    /// served.
-    fn role(&self, _kind: &str, _name: &str, _namespace: &str) -> Option<Vec<Rule>> {
         None
     }
 }

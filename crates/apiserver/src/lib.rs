@@ -6,43 +6,35 @@
 
 mod access;
 pub mod aggregated;
-pub mod apply;
 mod aside;
 pub mod audit;
 pub mod authn;
-pub mod authz;
-pub mod builtin;
-pub mod clock;
+mod authz;
+mod clock;
 mod connections;
-pub mod files;
+mod escapes;
 pub mod gateway;
-pub mod http;
-pub mod limits;
-pub mod logic;
-pub mod metrics;
-pub mod openapi;
-pub mod patch;
-mod printed;
-mod reason;
-pub mod registry;
-pub mod schema;
-pub mod server;
-pub mod status;
-pub mod storage;
-pub mod table;
-pub mod verbs;
-pub mod webhook;
+mod http;
+mod limits;
+mod lock;
+mod metrics;
+mod registry;
+mod server;
+mod verbs;
+mod webhook;
 
 pub use aside::aside;
-pub use clock::{Clock, SystemClock, Uids};
+pub use authz::{Setters, Writers};
+pub use clock::{Clock, CountingUids, Uids};
 pub use gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
-pub use reason::Reason;
-pub use registry::{Backing, Resource};
-pub use server::{Running, Server, ServerBuilder};
-pub use status::Failure;
-pub use verbs::Whose;
-pub use verbs::handle::{ResourceName, ServerHandle};
+pub use limits::Limits;
+pub use metrics::{Metrics, Numbers, Page, RequestKey};
+pub use registry::{Catalog, Registry};
+pub use server::{
+    Identity, Issued, Running, Server, ServerBuilder, ServingCertificate, StartError, TlsError,
+};
+pub use verbs::handle::{List, ResourceName, ServerHandle, WatchEvent};
 pub use verbs::records::{Record, RecordError};
-
-#[cfg(test)]
-mod replay;
+pub use verbs::target::denied;
+pub use verbs::write::Compute;
+pub use verbs::{Core, Shown, Target, Whose, Written};

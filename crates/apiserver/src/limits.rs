@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use objects::Failure;
 use tokio::sync::oneshot;
 
-use crate::status::Failure;
-use crate::storage::lock;
+use crate::lock::lock;
 
 /// The limits of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Limits {
 
     /// With so many connections, of which one address may have three quarters, and one user requests on half.
     #[must_use]
-    pub fn with_connections(self, connections: usize) -> Self {
+    pub(crate) fn with_connections(self, connections: usize) -> Self {
         Self {
             connections,
             address_connections: (connections - connections / 4).max(1),

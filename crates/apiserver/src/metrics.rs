@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 
 use crate::connections::Connections;
 pub use crate::connections::Numbers;
-use crate::storage::lock;
+use crate::lock::lock;
 
 /// What a request is counted under.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +23,11 @@ pub struct RequestKey {
 pub type Page = Box<dyn Fn() -> String + Send + Sync>;
 
 /// Counts requests.
-#[derive(Default)]
 pub struct Metrics {
     requests: Mutex<BTreeMap<RequestKey, u64>>,
+    /// Made of what the embedding program counts, which is there later than this.
     page: OnceLock<Page>,
-    connections: OnceLock<Connections>,
+    connections: Connections,
 }
 
 impl fmt::Debug for Metrics {
@@ -37,6 +37,15 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
+    /// Counts nothing yet; tells of these connections.
+    pub(crate) fn of(connections: &Connections) -> Self {
+        Self {
+            requests: Mutex::default(),
+            page: OnceLock::new(),
+            connections: connections.clone(),
+        }
+    }
+
     /// Counts one answered request.
     pub fn count(&self, key: RequestKey) {
         *lock(&self.requests).entry(key).or_insert(0) += 1;
@@ -55,16 +64,10 @@ impl Metrics {
         self.page.get().map(|page| page())
     }
 
-    /// Says whose connections are told of; the first call decides.
-    pub(crate) fn watch_connections(&self, connections: &Connections) {
-        self.connections.get_or_init(|| connections.clone());
-    }
-
     /// The connections of this moment; none for a server that has no socket.
     #[must_use]
     pub fn connections(&self) -> Numbers {
-        let connections = self.connections.get();
-        connections.map(Connections::numbers).unwrap_or_default()
+        self.connections.numbers()
     }
 
     /// The numbers of this moment.

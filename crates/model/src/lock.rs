@@ -13,6 +13,14 @@ pub struct Upstream {
     pub git_ref: String,
 }
 
+impl Upstream {
+    /// Whether a lock says that just this was taken, whoever wrote either.
+    pub fn is_of(&self, lock: &GitLock) -> bool {
+        (normal_repo(&self.repo), self.directory.trim_matches('/')) == lock.place()
+            && self.git_ref == lock.git_ref
+    }
+}
+
 /// A Kptfile's `upstreamLock.git`, or a revision's `selfLock`: what was taken.
 ///
 /// Up to date means equal in (repo, directory, commit); the ref is for display (V1).

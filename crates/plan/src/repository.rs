@@ -86,8 +86,9 @@ pub fn inside(a: &str, b: &str) -> bool {
 }
 
 /// One form for all ways to write the address of one repository, as far as its text tells: without scheme where that only
-/// says how it is reached, with the host in small letters and no default port, without `.git`, doubled slashes and dots
-/// in the path. It is compared, never opened.
+/// says how it is reached, with the host in small letters, without default port and the dot at its end, this machine under one
+/// name; the path in small letters, which most servers take for the same, without needless escapes, `.git`, doubled slashes and
+/// dots. It is compared, never opened: that two names lead to one host, no text tells.
 pub fn place(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     if scheme == "file" {
@@ -100,8 +101,42 @@ pub fn place(url: &str) -> String {
         _ => ":443",
     };
     let host = host.strip_suffix(port).unwrap_or(&host);
-    let path = clean(path);
-    format!("{host}/{}", path.strip_suffix(".git").unwrap_or(&path))
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (name, port),
+        _ => (host, ""),
+    };
+    let name = match name.trim_end_matches('.') {
+        "localhost" | "[::1]" => "127.0.0.1",
+        name => name,
+    };
+    let path = clean(&unescaped(path).to_ascii_lowercase());
+    let path = path.strip_suffix(".git").unwrap_or(&path);
+    format!("{name}:{port}/{path}")
+}
+
+/// A path without the escapes of characters that need none.
+fn unescaped(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push_str(before);
+        let code = after
+            .get(..2)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let plain = |code: &u8| code.is_ascii_alphanumeric() || b"-._~/".contains(code);
+        match (code.filter(plain), after.get(2..)) {
+            (Some(code), Some(behind)) => {
+                out.push(char::from(code));
+                rest = behind;
+            }
+            _ => {
+                out.push('%');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
 }
 
 /// A path without empty parts, `.` and `..`.

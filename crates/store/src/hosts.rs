@@ -99,7 +99,7 @@ fn host_and_port(url: &str) -> Option<(String, u16)> {
 }
 
 /// Name and port of `NAME[:PORT]`, of which all readers of URLs make the same: letters, digits, dots, hyphens and
-/// underscores, or an IPv6 address in brackets.
+/// underscores, an IPv4 address in four decimal numbers, or an IPv6 address in brackets; the port without leading zeros.
 pub(crate) fn authority(text: &str) -> Option<(&str, Option<u16>)> {
     let (name, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -118,18 +118,29 @@ pub(crate) fn authority(text: &str) -> Option<(&str, Option<u16>)> {
                 None => (text, None),
             };
             let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-            (!name.is_empty() && name.chars().all(fine)).then_some(())?;
+            (!name.is_empty() && name.chars().all(fine) && !is_short(name)).then_some(())?;
             (name, port)
         }
     };
     let number = |port: &str| {
-        let digits = port.bytes().all(|b| b.is_ascii_digit());
+        let digits = port.bytes().all(|b| b.is_ascii_digit()) && !port.starts_with('0');
         digits.then(|| port.parse().ok()).flatten()
     };
     match port {
         None => Some((name, None)),
         Some(port) => Some((name, Some(number(port)?))),
     }
+}
+
+/// Whether a name is an address otherwise than in four decimal numbers, such as `127.1` or `0x7f.0.0.1`: systems read these, and two
+/// ways to write one address would pass for two hosts.
+fn is_short(name: &str) -> bool {
+    let last = name.rsplit('.').find(|label| !label.is_empty());
+    let number = |label: &str| {
+        let digits = label.bytes().all(|b| b.is_ascii_digit());
+        digits || label.starts_with("0x") || label.starts_with("0X")
+    };
+    last.is_some_and(number) && name.parse::<std::net::Ipv4Addr>().is_err()
 }
 
 /// The URL without what may be a secret: user information.
@@ -162,6 +173,11 @@ mod tests {
         ] {
             assert!(hosts.hold(url), "{url}");
         }
+        assert!(
+            Hosts::parse("127.0.0.1")
+                .unwrap()
+                .hold("http://127.0.0.1:1/x")
+        );
         for url in [
             "https://example.com/a.git",
             "https://git.example.com.evil.test/",
@@ -197,6 +213,12 @@ mod tests {
             "a:b",
             "[x]",
             "*.",
+            "a.test:080",
+            "127.1",
+            "127.0.0.01",
+            "0x7f.0.0.1",
+            "2130706433",
+            "a.0x1",
         ] {
             assert_eq!(
                 Hosts::parse(&format!("fine.test,{wrong}")),

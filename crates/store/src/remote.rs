@@ -95,7 +95,7 @@ impl RemoteSpec {
         }
         if authority(host).is_none() {
             return Err(refuse(
-                "its host must be a name of letters, digits, dots and hyphens (xn--… for others) or an address",
+                "its host must be a name of letters, digits, dots and hyphens (xn--… for others) or an address (IPv4 as four decimal numbers), its port a number without zeros before it",
             ));
         }
         Ok((url, Kind::Remote))

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use apiserver::Limits;
 use apiserver::Server;
 use apiserver::gateway::User;
-use apiserver::limits::Limits;
 use axum::Router;
 use axum::body::Body;
 use http::{HeaderMap, Request, Response};

@@ -17,7 +17,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("package", &["model", "yaml"]),
     ("plan", &["model", "expr"]),
     ("store", &["model"]),
-    ("apiserver", &["yaml", "expr"]),
+    ("objects", &["expr"]),
+    ("objectstore", &[]),
+    ("apiserver", &["objects", "objectstore", "yaml", "expr"]),
     ("functions", &["model", "yaml"]),
     (
         "engine",
@@ -30,6 +32,8 @@ const CRATES: &[(&str, &[&str])] = &[
             "yaml",
             "expr",
             "api",
+            "objects",
+            "objectstore",
             "apiserver",
             "engine",
             "store",
@@ -56,7 +60,7 @@ const CRATES: &[(&str, &[&str])] = &[
 ];
 
 /// Rooms that have no tokio, no kube client, no git, no clock, no randomness, no file system.
-pub(crate) const PURE: &[&str] = &["yaml", "expr", "model", "api", "package", "plan"];
+pub(crate) const PURE: &[&str] = &["yaml", "expr", "model", "api", "package", "plan", "objects"];
 
 /// What pure crates may not depend on.
 const WORLDLY: &[&str] = &[
@@ -81,7 +85,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("gix", &["store"]),
     ("gix-pack", &["store"]),
     ("gix-odb", &["store"]),
-    ("redb", &["apiserver"]),
+    ("redb", &["objectstore"]),
     ("axum", &["apiserver", "offshoot"]),
     ("granit-parser", &[]),
     ("cel", &["expr"]),

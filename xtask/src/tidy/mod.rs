@@ -9,6 +9,7 @@ mod docs;
 mod files;
 mod modules;
 mod order;
+mod public;
 mod words;
 
 use std::io::Write as _;
@@ -22,6 +23,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     findings.extend(arrows::check(root));
     findings.extend(circles::check(root));
     findings.extend(order::check(root));
+    findings.extend(public::check(root));
     findings.extend(files::check(root, &sources));
     findings.extend(docs::check(root));
     findings.extend(words::check(root, &sources));

@@ -23,6 +23,15 @@ static USES: LazyLock<Option<Regex>> =
 static PATHS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:crate|super|self)(?:::\w+)+").ok());
 
+/// An item at the left margin that is for everybody, and its kind.
+static ITEMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let kinds = "fn|struct|enum|union|trait|type|const|static|mod";
+    Regex::new(&format!(
+        r"(?m)^pub\s+(?:(?:async|unsafe|const|auto)\s+)*({kinds})\s+(\w+)"
+    ))
+    .ok()
+});
+
 /// Who may see an item: its path is no import.
 static SEEN_BY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"pub\(in [^)]*\)").ok());
 
@@ -43,23 +52,36 @@ pub(super) struct Source {
     paths: BTreeSet<Module>,
     /// What it hands on under which name.
     exports: BTreeMap<String, Module>,
+    /// What anybody may use of it: its own items by name, the modules in it, and the paths that it hands on.
+    pub(super) shown: Shown,
 }
 
-/// What each module of a source directory imports of the others.
-pub(super) fn imports(source: &Path) -> BTreeMap<Module, BTreeSet<Module>> {
+/// What of a module is for everybody who may use the module.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub(super) items: BTreeSet<String>,
+    pub(super) modules: BTreeSet<String>,
+    pub(super) handed: Vec<Module>,
+}
+
+/// The modules of a source directory.
+pub(super) fn sources(source: &Path) -> BTreeMap<Module, Source> {
     let library = source.join("lib.rs").is_file();
     let files = walk(source, &|path| {
         // A program beside the library is no module of it.
         let program = library && *path == source.join("main.rs");
         path.extension().is_some_and(|e| e == "rs") && !program
     });
-    let modules: BTreeMap<Module, Source> = files
-        .into_iter()
-        .filter_map(|path: PathBuf| {
-            let text = std::fs::read_to_string(&path).unwrap_or_default();
-            Some((module(source, &path)?, read(&text)))
-        })
-        .collect();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        Some((module(source, &path)?, read(&text)))
+    };
+    files.into_iter().filter_map(read).collect()
+}
+
+/// What each module of a source directory imports of the others.
+pub(super) fn imports(source: &Path) -> BTreeMap<Module, BTreeSet<Module>> {
+    let modules = sources(source);
     modules
         .iter()
         .map(|(module, source)| {
@@ -100,13 +122,27 @@ pub(super) fn read(text: &str) -> Source {
         .flat_map(|u| u.captures_iter(&code))
     {
         for Named { path, name } in named(&[], captures.get(2).map_or("", |m| m.as_str())) {
-            if captures.get(1).is_some() {
+            let seen_by = captures.get(1).map(|who| who.as_str().trim());
+            if seen_by == Some("pub") {
+                source.shown.handed.push(path.clone());
+            }
+            if seen_by.is_some() {
                 source.exports.insert(name, path.clone());
             }
             if path.first().is_some_and(|first| is_anchor(first)) {
                 source.paths.insert(path);
             }
         }
+    }
+    for captures in ITEMS.iter().flat_map(|items| items.captures_iter(&code)) {
+        let (Some(kind), Some(name)) = (captures.get(1), captures.get(2)) else {
+            continue;
+        };
+        let named = match kind.as_str() {
+            "mod" => &mut source.shown.modules,
+            _ => &mut source.shown.items,
+        };
+        named.insert(name.as_str().to_owned());
     }
     let rest = USES.as_ref().map(|uses| uses.replace_all(&code, "\n"));
     let rest = rest.unwrap_or_default();
@@ -119,6 +155,8 @@ pub(super) fn read(text: &str) -> Source {
 
 /// The text without comments, without its tests, and without who may see what.
 fn code(text: &str) -> String {
+    // Tests in a file of their own may be named anywhere; those that stand here stand last.
+    let text = text.replace("#[cfg(test)]\nmod tests;", "");
     let text = text
         .split("#[cfg(test)]\nmod tests")
         .next()

@@ -1,7 +1,7 @@
+use objectstore::{EventKind, Memory, Options};
 use serde_json::json;
 
 use super::*;
-use crate::storage::{EventKind, Memory, Options};
 
 fn mirror() -> (Store, Mirror) {
     let options = Options::default();

@@ -7,10 +7,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use objectstore::files;
 use serde_json::Value;
 
-use crate::files;
-use crate::storage::lock;
+use crate::lock::lock;
 
 /// When a file is full, and how many full ones are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

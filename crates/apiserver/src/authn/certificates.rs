@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::{CREDENTIAL_ID, authenticated};
-use crate::gateway::User;
+use crate::access::User;
 
 /// The certificate that a connection brought, judged: a request extension.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl Certificates {
     ///
     /// # Errors
     /// The authority's certificate cannot be used.
-    pub fn signed_by(authority: CertificateDer<'static>) -> Result<Self, String> {
+    pub(crate) fn signed_by(authority: CertificateDer<'static>) -> Result<Self, String> {
         Self::signed_by_any([authority])
     }
 
@@ -67,7 +67,7 @@ impl Certificates {
     ///
     /// # Errors
     /// An authority's certificate cannot be used, or there is none.
-    pub fn signed_by_any(
+    pub(crate) fn signed_by_any(
         authorities: impl IntoIterator<Item = CertificateDer<'static>>,
     ) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
@@ -84,7 +84,7 @@ impl Certificates {
 
     /// The verifier for connections: possession of the key is proven there, the certificate judged afterwards.
     #[must_use]
-    pub fn for_connections(&self) -> Arc<dyn ClientCertVerifier> {
+    pub(crate) fn for_connections(&self) -> Arc<dyn ClientCertVerifier> {
         Arc::new(JudgedLater(Arc::clone(&self.verifier)))
     }
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
+use objects::{Failure, Reason};
 
-use super::{AUTHENTICATED, accounts};
-use crate::gateway::{Attributes, Authorizer, User};
-use crate::reason::Reason;
-use crate::status::Failure;
+use super::AUTHENTICATED;
+use crate::access::{Attributes, User, accounts};
+use crate::authz::Authorizer;
 use crate::verbs::target::denied;
 
 const EXTRA: &str = "impersonate-extra-";
@@ -35,7 +35,7 @@ pub(super) fn wanted(headers: &HeaderMap) -> Result<Option<Wanted>, Failure> {
     let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in headers.keys() {
         if let Some(key) = name.as_str().strip_prefix(EXTRA) {
-            let key = crate::http::query::decode(key).to_lowercase();
+            let key = crate::escapes::decode(key).to_lowercase();
             extra.entry(key).or_default().extend(texts(name.as_str()));
         }
     }

@@ -1,27 +1,26 @@
 //! Who asks: client certificates, tokens of service accounts, static tokens, and on whose behalf.
 //!
-//! [`Authenticator`] turns credentials into a [`User`](crate::gateway::User) or a 401; what the user may do is
+//! [`Authenticator`] turns credentials into a [`User`](crate::access::User) or a 401; what the user may do is
 //! [`authz`](crate::authz)'s. Texts and groups are those of the real server. Cryptography is rustls, ring and
 //! `jsonwebtoken`; nothing here computes a signature itself.
 
-pub mod accounts;
 mod certificates;
-pub(crate) mod followed;
 mod impersonate;
 mod tokens;
 
 use std::sync::Arc;
 
 use http::request::Parts;
+use objects::Failure;
 
-use crate::gateway::{Authorizer, User};
-use crate::status::Failure;
+use crate::access::User;
+use crate::authz::Authorizer;
 use crate::verbs::{Core, Whose};
 
 pub(crate) use certificates::any_certificate;
 pub use certificates::{Certificates, Chain, Peer};
 pub(crate) use tokens::Wish;
-pub use tokens::{Bound, ISSUER, TokenKeys};
+pub(crate) use tokens::{Bound, ISSUER, TokenKeys};
 
 /// The group of everybody who came in with credentials.
 const AUTHENTICATED: &str = "system:authenticated";
@@ -33,7 +32,7 @@ pub const ANONYMOUS: &str = "system:anonymous";
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
 /// Everything that a server accepts as credentials.
-pub struct Authenticator {
+pub(crate) struct Authenticator {
     core: Arc<Core>,
     tokens: Vec<(String, User)>,
     keys: Arc<TokenKeys>,
@@ -49,7 +48,7 @@ impl std::fmt::Debug for Authenticator {
 
 /// Who came in, and as whom they ask.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub(crate) struct Caller {
     /// As whom the request is decided.
     pub whose: Whose,
     /// Who really came in, where that is somebody else.
@@ -58,7 +57,7 @@ pub struct Caller {
 
 /// Whether a bearer token is given after two spaces: a token is what stands after one, so that nobody gave any.
 #[must_use]
-pub fn spaced(headers: &http::HeaderMap) -> bool {
+pub(crate) fn spaced(headers: &http::HeaderMap) -> bool {
     let given = headers.get(http::header::AUTHORIZATION);
     let given = given
         .and_then(|v| v.to_str().ok())
@@ -69,7 +68,7 @@ pub fn spaced(headers: &http::HeaderMap) -> bool {
 impl Authenticator {
     /// Accepts static bearer tokens, tokens that `keys` signed, and certificates of the server's authority.
     #[must_use]
-    pub fn new(core: Arc<Core>, tokens: Vec<(String, User)>, keys: Arc<TokenKeys>) -> Self {
+    pub(crate) fn new(core: Arc<Core>, tokens: Vec<(String, User)>, keys: Arc<TokenKeys>) -> Self {
         Self { core, tokens, keys }
     }
 
@@ -77,7 +76,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// 401 for credentials that are not accepted, 403 for an impersonation that is not allowed.
-    pub async fn identify(
+    pub(crate) async fn identify(
         &self,
         parts: &Parts,
         authorizer: &dyn Authorizer,
@@ -103,7 +102,7 @@ impl Authenticator {
 
     /// The keys that sign tokens of service accounts.
     #[must_use]
-    pub fn keys(&self) -> &TokenKeys {
+    pub(crate) fn keys(&self) -> &TokenKeys {
         &self.keys
     }
 
@@ -148,7 +147,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// Why it is not accepted, for those who may know.
-    pub fn bearer(&self, given: &str, audiences: &[String]) -> Result<User, String> {
+    pub(crate) fn bearer(&self, given: &str, audiences: &[String]) -> Result<User, String> {
         let fixed = self
             .tokens
             .iter()

@@ -1,21 +1,18 @@
 //! Tokens of service accounts: signed, for an audience, for a time, and for one incarnation of the account.
 
-use std::path::Path;
-
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
-use super::{CREDENTIAL_ID, accounts};
-use crate::gateway::User;
-use crate::server::TlsError;
+use super::CREDENTIAL_ID;
+use crate::access::{User, accounts};
 use crate::verbs::Core;
 
 /// Who issues the tokens, and the audience of those that are for this server.
-pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// An object that a token is bound to: with it the token ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bound {
+pub(crate) struct Bound {
     /// Its name.
     pub name: String,
     /// Its uid.
@@ -54,7 +51,7 @@ pub(crate) struct Wish<'a> {
 }
 
 /// The key pair of a server's tokens.
-pub struct TokenKeys {
+pub(crate) struct TokenKeys {
     sign: EncodingKey,
     check: DecodingKey,
 }
@@ -66,16 +63,13 @@ impl std::fmt::Debug for TokenKeys {
 }
 
 impl TokenKeys {
-    /// Reads the key of a data directory, or makes and keeps one.
-    ///
-    /// # Errors
-    /// The file cannot be read or written, or holds no key.
-    pub fn load_or_make(data: Option<&Path>) -> Result<Self, TlsError> {
-        let pair = crate::server::key_pair(data, "sa.key")?;
-        Ok(Self {
+    /// Signs and checks with one pair.
+    #[must_use]
+    pub(crate) fn of(pair: &rcgen::KeyPair) -> Self {
+        Self {
             sign: EncodingKey::from_ec_der(&pair.serialize_der()),
             check: DecodingKey::from_ec_der(pair.public_key_raw()),
-        })
+        }
     }
 
     /// Signs a token.
@@ -138,7 +132,7 @@ impl TokenKeys {
         }
         let of = &claims.kubernetes;
         let lives = |resource: &str, bound: &Bound| {
-            let key = crate::storage::key_of(&of.namespace, &bound.name);
+            let key = objectstore::key_of(&of.namespace, &bound.name);
             core.store
                 .get(resource, &key)
                 .is_some_and(|o| o.fields.uid == bound.uid && o.fields.deletion_timestamp.is_none())

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::Rule;
 
 /// What one comparison may cost: looks at a value of a list, or at a held rule.
-pub(super) const STEPS: usize = 1_000_000;
+pub(crate) const STEPS: usize = 1_000_000;
 /// The lines, and the bytes of them, that a refusal tells.
 const LINES: usize = 1_000;
 const TOLD: usize = 64 << 10;
@@ -75,7 +75,7 @@ struct TooMuch;
 
 /// The rules that somebody holds, ready to be compared with.
 #[derive(Debug)]
-pub(super) struct Cover<'a> {
+pub(crate) struct Cover<'a> {
     verbs: Side<'a>,
     groups: Side<'a>,
     resources: Side<'a>,
@@ -88,25 +88,25 @@ pub(super) struct Cover<'a> {
 
 /// What is not covered.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Missing {
+pub(crate) struct Missing {
     /// One rule a line, in order; the first ones that were found if there are many.
-    pub(super) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
     /// There is more that is not covered.
-    pub(super) more: bool,
+    pub(crate) more: bool,
     /// The comparison broke off: it would cost more than [`STEPS`].
-    pub(super) unknown: bool,
+    pub(crate) unknown: bool,
 }
 
 impl Missing {
     /// Whether everything is covered.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty() && !self.more && !self.unknown
     }
 }
 
 impl<'a> Cover<'a> {
     /// Takes in what is held.
-    pub(super) fn of(held: &'a [Rule]) -> Self {
+    pub(crate) fn of(held: &'a [Rule]) -> Self {
         let mut cover = Self {
             verbs: Side::default(),
             groups: Side::default(),
@@ -140,7 +140,7 @@ impl<'a> Cover<'a> {
     }
 
     /// What of `wanted` is not covered.
-    pub(super) fn missing(&mut self, wanted: &[Rule]) -> Missing {
+    pub(crate) fn missing(&mut self, wanted: &[Rule]) -> Missing {
         let mut told = Told::new(LINES);
         let mut unknown = false;
         for rule in wanted {
@@ -157,14 +157,14 @@ impl<'a> Cover<'a> {
     }
 
     /// Whether all of a rule is covered; not so if that would cost too much.
-    pub(super) fn covers(&mut self, wanted: &Rule) -> bool {
+    pub(crate) fn covers(&mut self, wanted: &Rule) -> bool {
         let mut told = Told::new(0);
         self.compare(wanted, &mut told).is_ok() && !told.full
     }
 
     /// What the comparisons cost up to now.
     #[cfg(test)]
-    pub(super) fn cost(&self) -> usize {
+    pub(crate) fn cost(&self) -> usize {
         STEPS - self.left
     }
 

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{Held, Rule};
-use crate::authn::accounts;
-use crate::gateway::{Attributes, Decision, User};
+use crate::access::{Attributes, Decision, User, accounts};
 
 /// The bytes of the rules of one user that are gathered for a question; a decision looks at all of them.
 const HELD: usize = 32 << 20;

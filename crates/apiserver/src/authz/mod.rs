@@ -4,25 +4,26 @@
 //! request. The rules are pure ([`Rule`]); what a write of a role may grant is checked where writes are
 //! committed. Texts are those of `k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac`. It never looks at credentials.
 
-mod aggregate;
-mod bootstrap;
 mod cover;
-mod defaults;
-mod grants;
 mod index;
 mod rbac;
 mod rule;
 mod setter;
 mod writer;
 
-pub(crate) use aggregate::RESOURCE as GATHERING;
-pub use rbac::Rbac;
+pub(crate) use cover::{Cover, STEPS};
+pub(crate) use rbac::Rbac;
 pub use rule::Rule;
+pub(crate) use rule::quoted;
 pub use setter::Setters;
 pub use writer::Writers;
 
+use async_trait::async_trait;
+
+use crate::access::{Attributes, Decision, User};
+
 /// The API group of roles and bindings.
-pub const GROUP: &str = "rbac.authorization.k8s.io";
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The rules that hold for a user, and what could not be looked up.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +34,32 @@ pub struct Held {
     pub errors: Vec<String>,
     /// There are more rules, which were not gathered.
     pub cut: bool,
+}
+
+/// Decides who may do what. Another server may have to be asked for it.
+#[async_trait]
+pub trait Authorizer: Send + Sync {
+    /// Decides a request.
+    async fn decide(&self, request: &Attributes<'_>) -> Decision;
+
+    /// Whether the request is allowed.
+    async fn allows(&self, request: &Attributes<'_>) -> bool {
+        self.decide(request).await.allowed
+    }
+
+    /// The rules that hold for a user in a namespace (empty: in the whole cluster). Asked only where roles are served.
+    fn held(&self, _user: &User, _namespace: &str) -> Held {
+        Held {
+            cut: true,
+            ..Held::default()
+        }
+    }
+
+    /// The rules of a role that a binding in `namespace` names; `None` if there is no such role. Asked only where roles are
+    /// served.
+    fn role(&self, _kind: &str, _name: &str, _namespace: &str) -> Option<Vec<Rule>> {
+        None
+    }
 }
 
 #[cfg(test)]

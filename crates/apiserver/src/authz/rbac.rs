@@ -3,11 +3,11 @@
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use async_trait::async_trait;
+use objectstore::{Event, EventKind, Object, ResourceKey, Store, Watch};
 
-use super::Held;
 use super::index::Index;
-use crate::gateway::{Attributes, Authorizer, Decision, User};
-use crate::storage::{Event, EventKind, Object, ResourceKey, Store, Watch};
+use super::{Authorizer, Held};
+use crate::access::{Attributes, Decision, User};
 
 /// The resources that are followed: plural, whether they are roles (or bindings), whether of the cluster.
 const FOLLOWED: [(&str, bool, bool); 4] = [
@@ -35,7 +35,7 @@ struct Inner {
 ///
 /// A decision sees every write that was acknowledged before it: what is new in the store's rings is taken into
 /// the index first. Members of `system:masters` may do everything, and nothing is looked up for them.
-pub struct Rbac {
+pub(crate) struct Rbac {
     store: Store,
     inner: RwLock<Inner>,
 }
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Rbac {
 impl Rbac {
     /// Follows the roles and bindings of a store.
     #[must_use]
-    pub fn new(store: Store) -> Self {
+    pub(crate) fn new(store: Store) -> Self {
         let follow = |(plural, roles, cluster): (&str, bool, bool)| Followed {
             roles,
             cluster,

@@ -42,7 +42,7 @@ fn path_within(pattern: &str, path: &str) -> bool {
 impl Rule {
     /// Reads a rule of a role; what is missing is empty.
     #[must_use]
-    pub fn read(value: &Value) -> Self {
+    pub(crate) fn read(value: &Value) -> Self {
         let texts = |field: &str| -> Vec<String> {
             let list = value.get(field).and_then(Value::as_array);
             let list = list.into_iter().flatten().filter_map(Value::as_str);
@@ -60,14 +60,14 @@ impl Rule {
 
     /// The rules of a role.
     #[must_use]
-    pub fn of_role(role: &Value) -> Vec<Self> {
+    pub(crate) fn of_role(role: &Value) -> Vec<Self> {
         let rules = role.get("rules").and_then(Value::as_array);
         rules.into_iter().flatten().map(Self::read).collect()
     }
 
     /// The rule as it is written.
     #[must_use]
-    pub fn write(&self) -> Value {
+    pub(crate) fn write(&self) -> Value {
         let mut out = Map::new();
         for (field, list) in FIELDS.into_iter().zip(self.lists()) {
             if !list.is_empty() {
@@ -89,7 +89,7 @@ impl Rule {
     }
 
     /// About what the rule takes in memory.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let values = self.lists().into_iter().flatten();
         values
             .map(|value| size_of::<String>() + value.len())
@@ -99,7 +99,7 @@ impl Rule {
 
     /// Whether the rule allows a request.
     #[must_use]
-    pub fn allows(&self, request: &Attributes<'_>) -> bool {
+    pub(crate) fn allows(&self, request: &Attributes<'_>) -> bool {
         if !has(&self.verbs, "*") && !has(&self.verbs, request.verb) {
             return false;
         }
@@ -126,7 +126,7 @@ impl Rule {
     }
 
     /// The rule in the words of refusals: `{APIGroups:["a"], Resources:["b"], Verbs:["get"]}`.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         let names = [
             "Verbs",
             "APIGroups",
@@ -145,7 +145,7 @@ impl Rule {
 }
 
 /// A list of texts as Go prints it with `%q`.
-pub(super) fn quoted(list: &[String]) -> String {
+pub(crate) fn quoted(list: &[String]) -> String {
     let texts: Vec<String> = list.iter().map(|item| format!("{item:?}")).collect();
     format!("[{}]", texts.join(" "))
 }

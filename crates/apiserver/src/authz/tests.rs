@@ -5,7 +5,6 @@ use serde_json::json;
 use super::cover::Cover;
 use super::index::Index;
 use super::*;
-use crate::gateway::{Attributes, User};
 
 fn rule(value: serde_json::Value) -> Rule {
     Rule::read(&value)

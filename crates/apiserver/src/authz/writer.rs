@@ -8,12 +8,12 @@
 
 use std::collections::BTreeMap;
 
+use objects::logic::metadata_mut;
+use objectstore::Object;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::access::User;
-use crate::logic::metadata_mut;
-use crate::storage::Object;
 
 /// Which objects say who wrote them last.
 #[derive(Debug, Clone)]

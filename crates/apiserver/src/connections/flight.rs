@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 
 use super::{Connections, Doing, Link, Stage, less};
-use crate::storage::lock;
+use crate::lock::lock;
 
 impl Connections {
     /// A request begins.

@@ -3,11 +3,10 @@
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use objects::logic::{FieldValidation, WriteOptions};
+use objects::{Failure, Misread, Reason};
 use serde_json::Value;
 
-use crate::logic::{FieldValidation, WriteOptions};
-use crate::reason::Reason;
-use crate::status::Failure;
 use crate::verbs::Target;
 
 /// The media types of bodies, as refusals name them.
@@ -180,10 +179,11 @@ fn kind_of(
     let given = said("apiVersion").rsplit('/').next().unwrap_or_default();
     if !said("kind").is_empty() {
         return match object.get("apiVersion") {
-            Some(Value::Null) => Err(Failure::bad_request(format!(
-                "{} in version \"\" cannot be handled as a {kind}: .apiVersion accessor error: <nil> is of the type <nil>, expected string",
-                said("kind")
-            ))),
+            Some(Value::Null) => {
+                let why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
+                let why = Misread::Type(why.to_owned());
+                Err(Failure::misread((said("kind"), ""), kind, why))
+            }
             _ => Ok(()),
         };
     }
@@ -192,7 +192,7 @@ fn kind_of(
         // Another reader sees what became of YAML.
         false => {
             let mut sorted = Vec::new();
-            match crate::storage::object::sorted(&mut sorted, object) {
+            match objectstore::sorted(&mut sorted, object) {
                 Ok(()) => String::from_utf8_lossy(&sorted).into_owned(),
                 Err(_) => object.to_string(),
             }
@@ -203,9 +203,7 @@ fn kind_of(
         return Err(undecodable(bytes, kind, &why));
     }
     let version = if given.is_empty() { version } else { given };
-    Err(Failure::bad_request(format!(
-        "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
-    )))
+    Err(Failure::misread((kind, version), kind, Misread::Type(why)))
 }
 
 /// Whole numbers beyond 64 bits with a sign become floating-point numbers, as in every tool that is written in Go.

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{BufMut, Bytes, BytesMut};
+use objects::resource::Origin;
+use objects::table::{self, Include, partial_metadata};
+use objects::{Failure, Reason};
 use serde_json::{Map, Value, json};
 
 use super::negotiate::{Form, Format, Shape};
 use super::pieces::Piece;
 use super::query::Query;
 use super::respond;
-use crate::reason::Reason;
-use crate::registry::Origin;
-use crate::status::Failure;
-use crate::table::{self, Include, partial_metadata};
 use crate::verbs::read::Page;
 use crate::verbs::{Shown, Target};
 

@@ -1,15 +1,14 @@
 //! Get and list: objects, lists, tables and partial metadata.
 
 use axum::response::Response;
+use objects::{Failure, Reason};
+use objectstore::Gone;
 use serde_json::{Map, Value, json};
 
 use super::forms::{Rows, go_type, list_metadata, objects, one, partial, table};
 use super::negotiate::Shape;
 use super::parameters::{list_query, rv_parameter};
 use super::{Asked, Door, respond};
-use crate::reason::Reason;
-use crate::status::Failure;
-use crate::storage::Gone;
 use crate::verbs::Shown;
 
 /// How long a read waits for a version that is not there yet.

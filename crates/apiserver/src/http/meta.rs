@@ -3,6 +3,7 @@
 use axum::response::Response;
 use http::request::Parts;
 use http::{Method, StatusCode, header};
+use objects::{Failure, Reason};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -12,9 +13,7 @@ use super::query::Query;
 use super::{Door, path, respond, restful};
 use crate::authn::ANONYMOUS;
 use crate::gateway::Attributes;
-use crate::reason::Reason;
 use crate::registry::{Catalog, discovery};
-use crate::status::Failure;
 use crate::verbs::Whose;
 
 /// Paths that anyone may read, whatever roles say. Everybody may read the version by a default role.

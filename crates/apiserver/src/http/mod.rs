@@ -38,19 +38,18 @@ use crate::authn::{ANONYMOUS, Authenticator, Caller};
 use crate::connections::{self, Connections};
 use crate::gateway::{Authorizer, Verb};
 use crate::limits::{Limits, Seats, Shares};
-use crate::logic::patching::PatchKind;
-use crate::logic::select::Fields;
 use crate::metrics::RequestKey;
-use crate::registry::Backing;
-use crate::status::Failure;
 use crate::verbs::{Core, Target, Whose};
 
 use negotiate::Accept;
+use objects::logic::patching::PatchKind;
+use objects::logic::select::Fields;
+use objects::{Backing, Failure};
 use path::Route;
 use query::Query;
 
 /// What the door needs besides the verbs.
-pub struct Door {
+pub(crate) struct Door {
     /// The verbs.
     pub core: Arc<Core>,
     /// Who may come in.
@@ -74,7 +73,7 @@ impl std::fmt::Debug for Door {
 
 /// What all doors of a server share: seats, and the audit log if there is one.
 #[derive(Debug)]
-pub struct Guard {
+pub(crate) struct Guard {
     limits: Limits,
     reading: Seats,
     writing: Seats,
@@ -86,7 +85,7 @@ pub struct Guard {
 impl Guard {
     /// Gives seats as the limits say, and writes events into the log.
     #[must_use]
-    pub fn new(limits: Limits, audit: Option<Audit>) -> Self {
+    pub(crate) fn new(limits: Limits, audit: Option<Audit>) -> Self {
         Self {
             limits,
             reading: Seats::new(limits.reading, limits.waiting),
@@ -136,7 +135,7 @@ impl Asked {
 impl Door {
     /// Makes a door; `address` is what discovery names, `127.0.0.1:6443`.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         core: Arc<Core>,
         authenticator: Authenticator,
         authorizer: Arc<dyn Authorizer>,
@@ -154,7 +153,7 @@ impl Door {
     }
 
     /// The router over this door.
-    pub fn router(self) -> Router {
+    pub(crate) fn router(self) -> Router {
         Router::new().fallback(serve).with_state(Arc::new(self))
     }
 

@@ -1,8 +1,7 @@
 //! Content negotiation: which form of an answer a client asked for.
 
 use http::HeaderMap;
-
-use crate::status::Failure;
+use objects::Failure;
 
 /// The media types of plain objects, as refusals name them.
 pub(super) const SERVED: [&str; 3] = [

@@ -7,15 +7,15 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header;
+use objects::Failure;
+use objects::openapi::{self, ServedKind};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::query::Query;
 use super::respond;
-use crate::openapi::{self, ServedKind};
-use crate::registry::{Catalog, Resource, Version, discovery};
-use crate::status::Failure;
-use crate::storage::lock;
+use crate::lock::lock;
+use crate::registry::Catalog;
 
 /// The Kubernetes version whose behaviour this server follows.
 pub(super) const KUBERNETES: &str = "v1.34.4";
@@ -175,41 +175,12 @@ fn hash(bytes: &[u8]) -> String {
 fn kinds(catalog: &Catalog, group: &str, version: &str) -> Vec<ServedKind> {
     let resources = catalog.iter().filter(|r| r.group == group);
     resources
-        .filter_map(|r| r.version(version).filter(|v| v.served).map(|v| kind(r, v)))
+        .filter_map(|r| {
+            r.version(version)
+                .filter(|v| v.served)
+                .map(|v| ServedKind::of(r, v))
+        })
         .collect()
-}
-
-fn kind(resource: &Resource, version: &Version) -> ServedKind {
-    if let Some(definition) = resource.built_in {
-        return ServedKind::builtin(definition);
-    }
-    let mut subresources = Vec::new();
-    if version.status {
-        subresources.push(("status".to_owned(), false));
-    }
-    if version.scale.is_some() {
-        subresources.push(("scale".to_owned(), true));
-    }
-    subresources.extend(version.subresources.iter().map(|s| (s.name.clone(), false)));
-    ServedKind {
-        group: resource.group.clone(),
-        version: version.name.clone(),
-        kind: resource.kind.clone(),
-        list_kind: resource.list_kind.clone(),
-        plural: resource.plural.clone(),
-        namespaced: resource.namespaced,
-        custom: true,
-        verbs: discovery::verbs(resource)
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
-        subresources,
-        schema: version
-            .raw_schema
-            .clone()
-            .unwrap_or_else(|| json!({"type": "object"})),
-        selectable: version.selectable.clone(),
-    }
 }
 
 /// The value of a header; empty if it is missing.

@@ -1,9 +1,9 @@
 //! What a list is asked for: its parameters, and what is wrong with them.
 
+use objects::schema::FieldError;
+use objects::{Failure, Reason};
+
 use super::query::Query;
-use crate::reason::Reason;
-use crate::schema::FieldError;
-use crate::status::Failure;
 use crate::verbs::read::ListQuery;
 
 /// The version parameter of a read; zero and absent ask for anything.

@@ -1,11 +1,12 @@
 //! Paths: which resource, object or document a request addresses.
 
 use http::Method;
+use objects::Failure;
+use objects::resource::Origin;
 
-use super::query::decode;
+use crate::escapes::decode;
 use crate::gateway::{Attributes, Authorizer};
-use crate::registry::{Catalog, Origin};
-use crate::status::Failure;
+use crate::registry::Catalog;
 use crate::verbs::target::denied;
 use crate::verbs::{Target, Whose};
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-
-use crate::storage::Object;
+use objectstore::Object;
 
 /// One part.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::storage::Draft;
+    use objectstore::Draft;
 
     #[test]
     fn the_length_of_a_piece_is_known_before_its_bytes_are() {

@@ -1,6 +1,8 @@
 //! Query strings: percent-decoded pairs, in order.
 
-use crate::status::Failure;
+use objects::Failure;
+
+use crate::escapes::decode;
 
 /// The parameters of a request.
 #[derive(Debug, Clone, Default)]
@@ -87,21 +89,4 @@ fn valid(pair: &str) -> bool {
         hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
     };
     !pair.contains(';') && escapes.into_iter().all(whole)
-}
-
-/// Decodes percent escapes.
-pub(crate) fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let escaped = (*byte == b'%')
-            .then(|| bytes.get(at + 1..at + 3))
-            .flatten()
-            .and_then(|hex| std::str::from_utf8(hex).ok())
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        out.push(escaped.unwrap_or(*byte));
-        at += if escaped.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

@@ -4,12 +4,11 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
+use objects::{Failure, Reason};
 use serde_json::Value;
 
 use super::negotiate::{Accept, Format};
 use super::protobuf;
-use crate::reason::Reason;
-use crate::status::Failure;
 
 /// An answer with the headers that every answer has.
 pub(super) fn with(code: u16, content_type: &str, body: Body, warnings: &[String]) -> Response {

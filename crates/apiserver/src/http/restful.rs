@@ -3,11 +3,10 @@
 
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use objects::{Failure, Reason};
 
 use super::negotiate::SERVED;
 use crate::gateway::Verb;
-use crate::reason::Reason;
-use crate::status::Failure;
 
 /// Refuses a `timeout` that is no duration.
 pub(super) fn deadline(timeout: &str) -> Result<(), Failure> {

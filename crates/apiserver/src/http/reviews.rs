@@ -1,16 +1,16 @@
 //! Reviews: questions about who may do what, answered by the authorizer and never stored.
 
 use axum::response::Response;
+use objects::Failure;
+use objects::logic::part::Part;
+use objects::logic::update::Means;
+use objects::logic::{WriteOptions, check_identity, convert, managed, metadata, report_unknown};
 use serde_json::{Map, Value, json};
 
 use super::negotiate::Shape;
 use super::{Asked, Door, body, respond};
 use crate::authz::Rule;
 use crate::gateway::{Attributes, Decision, User};
-use crate::logic::part::Part;
-use crate::logic::update::Means;
-use crate::logic::{WriteOptions, check_identity, convert, managed, metadata, report_unknown};
-use crate::status::Failure;
 
 impl Door {
     /// Answers a review.
@@ -50,7 +50,7 @@ impl Door {
         };
         match kind {
             "SelfSubjectReview" => {
-                if let Some(metadata) = crate::logic::metadata_mut(&mut review) {
+                if let Some(metadata) = objects::logic::metadata_mut(&mut review) {
                     metadata.insert("creationTimestamp".to_owned(), moment.now.into());
                 }
             }

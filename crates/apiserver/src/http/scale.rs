@@ -3,20 +3,19 @@
 //! Where an object has no wanted count, a read fails, and a patch sees [`UNSET`] in its place: what leaves it so is refused.
 
 use axum::response::Response;
+use objects::logic::part::Part;
+use objects::logic::patching::{self, PatchKind};
+use objects::logic::scale::{count, text_at};
+use objects::logic::update::{self, Means};
+use objects::logic::{FieldValidation, WriteOptions, managed, meta};
+use objects::resource::Scale;
+use objects::{Failure, Reason};
 use serde_json::{Map, Value, json};
 
 use super::negotiate::Form;
 use super::query::Query;
 use super::{Asked, Door, body, forms, respond, writes};
 use crate::gateway::Verb;
-use crate::logic::part::Part;
-use crate::logic::patching::{self, PatchKind};
-use crate::logic::scale::{count, text_at};
-use crate::logic::update::{self, Means};
-use crate::logic::{FieldValidation, WriteOptions, managed, meta};
-use crate::reason::Reason;
-use crate::registry::Scale;
-use crate::status::Failure;
 use crate::verbs::{Target, Written};
 
 /// What a patch sees where there is no wanted count.
@@ -121,7 +120,7 @@ fn problem(scale: &Value) -> Option<String> {
     }
     match scale.get("metadata") {
         None | Some(Value::Null) => None,
-        Some(Value::Object(_)) => crate::builtin::meta::type_error(&scale["metadata"]),
+        Some(Value::Object(_)) => objects::builtin::metadata_type_error(&scale["metadata"]),
         Some(other) => wrong("Scale.metadata", other, "v1.ObjectMeta"),
     }
 }
@@ -306,7 +305,7 @@ pub(super) fn table(
     query: &Query,
     now: jiff::Timestamp,
 ) -> Result<Value, Failure> {
-    let columns = crate::table::scale_columns();
+    let columns = objects::table::scale_columns();
     let mut metadata = Map::new();
     if let Some(rv) = scale.pointer("/metadata/resourceVersion") {
         metadata.insert("resourceVersion".to_owned(), rv.clone());

@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use objects::schema::{child, index};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-
-use crate::schema::{child, index};
 
 /// The key under which `serde_json` hands over a number that is no integer of 64 bits, where a crate of
 /// the same build asks it to keep numbers as they are written.

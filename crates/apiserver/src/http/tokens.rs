@@ -1,15 +1,15 @@
 //! `serviceaccounts/token` and token reviews: tokens are given out and looked at, never kept.
 
 use axum::response::Response;
+use objects::builtin::token_request;
+use objects::schema::FieldError;
+use objects::{Failure, Misread};
+use objectstore::{Object, key_of};
 use serde_json::{Value, json};
 
 use super::negotiate::Shape;
 use super::{Asked, Door, body, respond, reviews};
 use crate::authn::{Bound, ISSUER, Wish};
-use crate::builtin::token_request;
-use crate::schema::FieldError;
-use crate::status::Failure;
-use crate::storage::{Object, key_of};
 
 /// The shortest and longest life of a token, in seconds, and what it is if nothing is said.
 const LIVES: (i64, i64, i64) = (600, 1 << 32, 3600);
@@ -24,10 +24,8 @@ impl Door {
         let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed(kind.kind))?;
         let mut request = decoded.object;
         if let Some(why) = kind.type_error(&request) {
-            let text = format!(
-                "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: {why}"
-            );
-            return Err(Failure::bad_request(text));
+            let why = Misread::Type(why);
+            return Err(Failure::misread((kind.kind, "v1"), kind.kind, why));
         }
         let key = target.key();
         let account = self.core.store.get("serviceaccounts", &key);

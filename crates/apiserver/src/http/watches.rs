@@ -7,6 +7,9 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{BufMut, Bytes, BytesMut};
+use objects::schema::FieldError;
+use objects::{Backing, Failure, Reason};
+use objectstore::{EventKind, Key, Object, Watch};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -18,11 +21,6 @@ use super::query::Query;
 use super::{Asked, Door, respond};
 use crate::connections::Lasting;
 use crate::limits::Share;
-use crate::reason::Reason;
-use crate::registry::Backing;
-use crate::schema::FieldError;
-use crate::status::Failure;
-use crate::storage::{EventKind, Key, Object, Watch};
 use crate::verbs::read::Selection;
 use crate::verbs::{Core, Target};
 

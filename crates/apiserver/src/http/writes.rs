@@ -2,19 +2,17 @@
 
 use axum::response::Response;
 use bytes::Bytes;
+use objects::logic::delete::DeleteOptions;
+use objects::logic::patching::PatchKind;
+use objects::logic::{FieldValidation, WriteOptions};
+use objects::schema::FieldError;
+use objects::{Backing, Failure, Reason};
 use serde_json::{Value, json};
 
 use super::negotiate::{Form, SERVED, Shape};
 use super::query::Query;
 use super::{Asked, Door, body, forms, parameters, respond};
 use crate::gateway::Verb;
-use crate::logic::delete::DeleteOptions;
-use crate::logic::patching::PatchKind;
-use crate::logic::{FieldValidation, WriteOptions};
-use crate::reason::Reason;
-use crate::registry::Backing;
-use crate::schema::FieldError;
-use crate::status::Failure;
 use crate::verbs::read::Selection;
 use crate::verbs::{Target, Whose, Written};
 
@@ -326,12 +324,12 @@ impl Strictly {
         let Ok(rules) = target.rules() else {
             return Self(Ok(Vec::new()));
         };
-        Self(crate::logic::read_strictly(rules, body, options))
+        Self(objects::logic::read_strictly(rules, body, options))
     }
 
     /// The refusal with the warnings, or what a strict reader refuses first.
     fn told(self, failure: Failure) -> Failure {
-        if failure.message.contains("cannot be handled as") {
+        if failure.misread.is_some() {
             return failure;
         }
         match self.0 {

@@ -1,67 +1,12 @@
 //! Discovery documents, from a catalog alone: the old ones (`APIGroupList`, `APIResourceList`) and the aggregated one.
 
 use base64::Engine as _;
+use objects::resource::{Origin, Version};
+use objects::{Backing, Resource};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Backing, Catalog, Origin, Resource, Version};
-
-/// The order of versions in discovery: GA by number, then beta, then alpha, then anything else.
-#[must_use]
-pub fn preference(version: &str) -> (u8, u64, u64) {
-    let Some(rest) = version.strip_prefix('v') else {
-        return (0, 0, 0);
-    };
-    let digits = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (major, tail) = rest.split_at(digits);
-    let Ok(major) = major.parse::<u64>() else {
-        return (0, 0, 0);
-    };
-    if tail.is_empty() {
-        return (3, major, 0);
-    }
-    let parse = |prefix: &str| {
-        tail.strip_prefix(prefix)
-            .and_then(|n| n.parse::<u64>().ok())
-    };
-    match (parse("beta"), parse("alpha")) {
-        (Some(n), _) => (2, major, n),
-        (_, Some(n)) => (1, major, n),
-        _ => (0, 0, 0),
-    }
-}
-
-/// The verbs of a resource, in the order that the real server lists them.
-#[must_use]
-pub fn verbs(resource: &Resource) -> Vec<&str> {
-    const CUSTOM: [&str; 8] = [
-        "delete",
-        "deletecollection",
-        "get",
-        "list",
-        "patch",
-        "create",
-        "update",
-        "watch",
-    ];
-    const BUILT_IN: [&str; 8] = [
-        "create",
-        "delete",
-        "deletecollection",
-        "get",
-        "list",
-        "patch",
-        "update",
-        "watch",
-    ];
-    let all = if resource.custom() { CUSTOM } else { BUILT_IN };
-    let watchable = resource.backing != Backing::Virtual;
-    all.into_iter()
-        .filter(|v| resource.serves(v) && (watchable || *v != "watch"))
-        .collect()
-}
+use super::Catalog;
 
 struct Sub<'a> {
     name: &'a str,
@@ -96,7 +41,7 @@ fn subresources<'a>(resource: &'a Resource, version: &'a Version) -> Vec<Sub<'a>
     for sub in &version.subresources {
         let verbs = sub.verbs.iter().map(String::as_str).collect();
         let usual = own(&sub.name, verbs);
-        let token = crate::builtin::token_request();
+        let token = objects::builtin::token_request();
         let is_token = !resource.custom() && sub.kind == token.kind;
         out.push(Sub {
             kind: &sub.kind,
@@ -129,7 +74,7 @@ fn object(value: Value) -> Map<String, Value> {
 
 /// The aggregated document: the core group alone, or all others.
 #[must_use]
-pub fn aggregated(catalog: &Catalog, core: bool) -> Value {
+pub(crate) fn aggregated(catalog: &Catalog, core: bool) -> Value {
     let groups = catalog
         .groups()
         .into_iter()
@@ -169,7 +114,7 @@ fn aggregated_version(catalog: &Catalog, group: &str, version: &str) -> Value {
             "responseKind": kind_of(group, version, &resource.kind),
             "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
             "singularResource": resource.singular,
-            "verbs": verbs(resource),
+            "verbs": resource.listed_verbs(),
         }));
         let mut entry = with_names(entry, resource);
         let subs: Vec<Value> = subresources(resource, served)
@@ -196,7 +141,7 @@ fn api_group(group: &str, versions: &[String]) -> Map<String, Value> {
 
 /// `/apis` in the old form.
 #[must_use]
-pub fn group_list(catalog: &Catalog) -> Value {
+pub(crate) fn group_list(catalog: &Catalog) -> Value {
     let groups: Vec<Value> = catalog
         .groups()
         .iter()
@@ -208,7 +153,7 @@ pub fn group_list(catalog: &Catalog) -> Value {
 
 /// `/apis/<group>`, if the group is served.
 #[must_use]
-pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
+pub(crate) fn group(catalog: &Catalog, name: &str) -> Option<Value> {
     let (group, versions) = catalog
         .groups()
         .into_iter()
@@ -220,7 +165,7 @@ pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
 
 /// `/api` in the old form.
 #[must_use]
-pub fn core_versions(address: &str) -> Value {
+pub(crate) fn core_versions(address: &str) -> Value {
     json!({
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -230,7 +175,7 @@ pub fn core_versions(address: &str) -> Value {
 
 /// `/apis/<group>/<version>`, if it is served.
 #[must_use]
-pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
+pub(crate) fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
     let mut resources = Vec::new();
     for resource in catalog.iter().filter(|r| r.group == group) {
         let Some(served) = resource.version(version).filter(|v| v.served) else {
@@ -238,7 +183,7 @@ pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Va
         };
         let entry = object(json!({
             "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-            "kind": resource.kind, "verbs": verbs(resource),
+            "kind": resource.kind, "verbs": resource.listed_verbs(),
         }));
         let mut entry = with_names(entry, resource);
         if matches!(resource.backing, Backing::Stored | Backing::WriteThrough) {

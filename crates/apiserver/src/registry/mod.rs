@@ -3,16 +3,13 @@
 //! A [`Catalog`] is an immutable picture; the [`Registry`] swaps it when a definition comes or goes. Nothing here
 //! reads or writes objects.
 
-pub mod builtins;
-pub mod crd;
-pub mod discovery;
-mod events;
-mod resource;
+pub(crate) mod discovery;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub use resource::{BODY_LIMIT, Backing, Converter, Origin, Resource, Scale, Subresource, Version};
+use objects::Resource;
+use objects::resource::preference;
 
 /// The resources at one moment.
 #[derive(Debug, Default, Clone)]
@@ -43,7 +40,7 @@ impl Catalog {
 
     /// The served groups except the core group, each with its served versions in order of preference.
     #[must_use]
-    pub fn groups(&self) -> Vec<(String, Vec<String>)> {
+    pub(crate) fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for resource in self.iter() {
             let versions = groups.entry(&resource.group).or_default();
@@ -55,7 +52,7 @@ impl Catalog {
         }
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for (group, mut versions) in groups {
-            versions.sort_by_key(|v| std::cmp::Reverse(discovery::preference(v)));
+            versions.sort_by_key(|v| std::cmp::Reverse(preference(v)));
             if !versions.is_empty() {
                 out.push((group.to_owned(), versions));
             }
@@ -78,7 +75,7 @@ impl Registry {
     }
 
     /// Adds a resource or replaces one of the same name.
-    pub fn put(&self, resource: Resource) {
+    pub(crate) fn put(&self, resource: Resource) {
         self.change(|catalog| {
             let key = (resource.group.clone(), resource.plural.clone());
             catalog.by_name.insert(key, Arc::new(resource));
@@ -86,7 +83,7 @@ impl Registry {
     }
 
     /// Takes a resource out.
-    pub fn remove(&self, group: &str, plural: &str) {
+    pub(crate) fn remove(&self, group: &str, plural: &str) {
         self.change(|catalog| {
             catalog
                 .by_name

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::storage::{Durability, Options, RedbFile, StorageError, Store};
+use objectstore::{Durability, Options, RedbFile, StorageError, Store};
 
 /// The file of the objects, below the data directory.
 const FILE: &str = "objects.redb";

@@ -79,7 +79,7 @@ pub(crate) fn key_pair(data: Option<&Path>, name: &str) -> Result<KeyPair, TlsEr
         path: directory.clone(),
         source,
     };
-    crate::files::directory(&directory).map_err(fail)?;
+    objectstore::files::directory(&directory).map_err(fail)?;
     write_private(&path, &pair.serialize_pem())?;
     Ok(pair)
 }
@@ -351,7 +351,7 @@ fn read(path: &Path) -> Result<String, TlsError> {
 
 /// Writes a file of the authority durably.
 fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
-    crate::files::write(path, text).map_err(|source| TlsError::File {
+    objectstore::files::write(path, text).map_err(|source| TlsError::File {
         path: path.to_owned(),
         source,
     })

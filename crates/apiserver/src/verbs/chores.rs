@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use objects::Failure;
+use objectstore::Touched;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::Core;
-use crate::status::Failure;
-use crate::storage::{Touched, lock};
+use crate::lock::lock;
 
 /// How long an object waits after its first failure; twice as long after each further one.
 const FIRST: Duration = Duration::from_millis(500);

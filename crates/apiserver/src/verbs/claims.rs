@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use objects::Backing;
+use objects::logic::{managed, metadata_mut, rv_of};
+use objectstore::{CommitError, Expect, ObjectRef};
 use serde_json::Value;
 
 use super::{Core, Target};
 use crate::gateway::{Call, Gateway, Verb};
-use crate::logic::{managed, metadata_mut, rv_of};
-use crate::registry::Backing;
-use crate::storage::{CommitError, Expect, ObjectRef, lock};
+use crate::lock::lock;
 
 /// The owners of requests that are under way, by the record that they ask for.
 #[derive(Debug, Default)]

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use objects::builtin::crd::{self, Taken};
+use objects::logic::part::Part;
+use objects::logic::{WriteOptions, managed};
+use objects::resource::{Converter, Origin};
+use objects::{Failure, Resource};
+use objectstore::{CommitError, Expect};
+
 use super::{Core, Target, lost};
-use crate::builtin::crd::{self, Taken};
-use crate::logic::part::Part;
-use crate::logic::{WriteOptions, managed};
-use crate::registry::{Origin, Resource};
-use crate::status::Failure;
-use crate::storage::{CommitError, Expect};
+use crate::webhook::Webhook;
 
 /// The resource of definitions in the store.
 pub(super) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
@@ -21,7 +23,7 @@ impl Core {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn load_crds(&self) -> Result<(), Failure> {
+    pub(crate) async fn load_crds(&self) -> Result<(), Failure> {
         for (key, _) in self.store.list(DEFINITIONS, "").objects {
             self.refresh_crd(&key).await?;
         }
@@ -43,7 +45,8 @@ impl Core {
             }
             return Ok(());
         };
-        let resource = match Resource::from_crd(&stored.value()) {
+        let definition = stored.value();
+        let resource = match Resource::from_crd(&definition) {
             Ok(resource) => resource,
             Err(error) => {
                 tracing::warn!(definition = name, %error, "a stored definition cannot be served");
@@ -59,7 +62,9 @@ impl Core {
             let catalog = self.registry.catalog();
             let before = catalog.get(&resource.group, &resource.plural);
             let ours = self.converters.get(name).cloned();
-            let converter = ours.or_else(|| resource.converter.clone());
+            let webhook =
+                || Webhook::of(&definition).map(|w| -> Arc<dyn Converter> { Arc::new(w) });
+            let converter = ours.or_else(webhook);
             let backing = before.map(|r| r.backing).unwrap_or_default();
             self.registry.put(Resource {
                 origin: Origin::Crd,
@@ -148,7 +153,7 @@ impl Core {
                 Ok(_) => return Ok(()),
                 Err(CommitError::Conflict { .. }) => {}
                 Err(error @ CommitError::Homeless { .. }) => return Err(lost(&target, &error)),
-                Err(CommitError::Storage(error)) => return Err(Failure::storage(&error)),
+                Err(CommitError::Storage(error)) => return Err(super::unstored(&error)),
             }
         }
         Err(Failure::internal("the definition kept changing"))

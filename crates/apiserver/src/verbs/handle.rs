@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use futures::Stream;
+use objects::Failure;
+use objects::logic::delete::DeleteOptions;
+use objects::logic::{WriteOptions, patching};
+use objectstore::{EventKind, Gone, Object};
 use serde_json::Value;
 
 use super::read::{ListQuery, Selection};
@@ -10,10 +14,6 @@ use super::records::{Record, RecordError};
 use super::write::Compute;
 use super::{Core, Target, Whose};
 use crate::gateway::{Gateway, Verb};
-use crate::logic::delete::DeleteOptions;
-use crate::logic::{WriteOptions, patching};
-use crate::status::Failure;
-use crate::storage::{EventKind, Gone, Object};
 
 /// Names a resource in one version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -257,7 +257,7 @@ impl ServerHandle {
         let compute = move |old: &Value| {
             Ok((
                 patching::merge(old, patch),
-                crate::logic::update::Means::Patch,
+                objects::logic::update::Means::Patch,
             ))
         };
         Ok(self

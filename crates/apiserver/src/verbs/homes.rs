@@ -1,11 +1,12 @@
 //! What an object lies in, and whether it may be made there.
 
+use objects::resource::Origin;
+use objects::{Backing, Failure};
+use objectstore::{Object, ObjectRef, key_of, stays};
+
 use super::crds::DEFINITIONS;
 use super::{Core, Target};
 use crate::aggregated::NamespacePhase;
-use crate::registry::{Backing, Origin};
-use crate::status::Failure;
-use crate::storage::{Object, ObjectRef, key_of, stays};
 
 const NAMESPACES: &str = "namespaces";
 

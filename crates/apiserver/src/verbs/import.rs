@@ -1,11 +1,11 @@
 //! Objects as they are on another server, taken over with what only a server may say.
 
+use objects::Failure;
+use objects::logic::update::Means;
+use objects::logic::{Moment, Prepared, WriteOptions, create, meta, metadata_mut};
 use serde_json::Value;
 
 use super::{Core, Target, Whose};
-use crate::logic::update::Means;
-use crate::logic::{Moment, Prepared, WriteOptions, create, meta, metadata_mut};
-use crate::status::Failure;
 
 /// What a server says of an object beside its uid and creation time.
 const SAID: [&str; 3] = [

@@ -5,19 +5,19 @@
 
 use std::sync::Arc;
 
+use objects::Failure;
+use objects::logic::delete::DeleteOptions;
+use objects::logic::update::Means;
+use objects::logic::{WriteOptions, metadata_mut};
+use objectstore::{Object, ObjectRef, Owner, Touched};
 use serde_json::{Value, json};
 
 use super::crds::CLEANUP;
 
 use super::owners::OwnerFound;
+use super::roles::GATHERING;
 use super::{Core, Target, Whose, lost};
-use crate::authz::GATHERING;
 use crate::gateway::Verb;
-use crate::logic::delete::DeleteOptions;
-use crate::logic::update::Means;
-use crate::logic::{WriteOptions, metadata_mut};
-use crate::status::Failure;
-use crate::storage::{Object, ObjectRef, Owner, Touched};
 
 const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
 impl Core {
@@ -251,11 +251,11 @@ impl Core {
             return Ok(0);
         }
         // Whether anything holds it was seen in this very state: a finalizer that came since makes it a conflict.
-        let expect = crate::storage::Expect::Rv(found.rv);
+        let expect = objectstore::Expect::Rv(found.rv);
         let op = self.op(target, expect, (!free).then_some(new))?;
         match self.store.commit(vec![op]).await {
             Ok(_) => Ok(1),
-            Err(crate::storage::CommitError::Conflict { .. }) => {
+            Err(objectstore::CommitError::Conflict { .. }) => {
                 self.store
                     .touch([Touched::Look((target.resource.key(), target.key()))]);
                 Ok(0)
@@ -268,7 +268,7 @@ impl Core {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn bootstrap(&self) -> Result<(), Failure> {
+    pub(crate) async fn bootstrap(&self) -> Result<(), Failure> {
         let catalog = self.registry.catalog();
         let Some(resource) = catalog.get("", "namespaces") else {
             return Ok(());

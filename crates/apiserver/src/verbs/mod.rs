@@ -1,42 +1,45 @@
-//! The verbs: what may be done with a resource, over the rules of [`logic`](crate::logic) and the one store.
+//! The verbs: what may be done with a resource, over the rules of [`logic`](objects::logic) and the one store.
 //!
 //! The HTTP door and the in-process [`handle`] call the same functions, so a write means the same whoever asks.
 //! Each verb reads what it needs, lets the pure rules compute, and commits with the version that it has read.
 
+mod accounts;
 mod chores;
 mod claims;
-pub mod crds;
-pub mod handle;
+pub(crate) mod crds;
+mod followed;
+pub(crate) mod handle;
 mod homes;
 mod import;
-pub mod keep;
+pub(crate) mod keep;
 mod namespaces;
 mod owners;
-pub mod patches;
-pub mod read;
-pub mod records;
-pub mod remove;
+pub(crate) mod patches;
+pub(crate) mod read;
+pub(crate) mod records;
+pub(crate) mod remove;
+mod roles;
 mod signed;
 mod sizes;
-pub mod target;
-pub mod write;
+pub(crate) mod target;
+pub(crate) mod write;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
+use objects::logic::{Moment, convert};
+use objects::resource::{Converter, Version};
+use objects::{Failure, Reason, Resource};
+use objectstore::{CommitError, Object, StorageError, Store, Watch};
 use serde_json::Value;
 
 use crate::aggregated::Host;
 use crate::authz::{Setters, Writers};
 use crate::clock::{Clock, Uids, seconds};
 use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
-use crate::logic::{Moment, convert};
 use crate::metrics::Metrics;
-use crate::reason::Reason;
-use crate::registry::{Converter, Registry, Resource, Version};
-use crate::status::Failure;
-use crate::storage::{CommitError, Object, Store, Watch};
+use crate::registry::Registry;
 
 pub(crate) use chores::keep;
 pub use target::{Target, Whose};
@@ -51,24 +54,39 @@ pub struct Core {
     pub metrics: Metrics,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) uids: Arc<dyn Uids>,
+    /// The embedding program's. It comes later, and of many servers in a cluster to one at a time only: it writes through a
+    /// handle on this core.
     pub(crate) gateway: OnceLock<Arc<dyn Gateway>>,
-    /// Who says what the writer of a role may grant.
-    pub(crate) authorizer: OnceLock<Arc<dyn Authorizer>>,
+    /// Who says what somebody may do.
+    pub(crate) authorizer: Arc<dyn Authorizer>,
     /// Which objects say who wrote them.
-    pub(crate) writers: OnceLock<Writers>,
+    writers: Option<Writers>,
     /// Which field says who set it.
-    pub(crate) setters: OnceLock<Setters>,
+    setters: Option<Setters>,
     /// Tells when the rules of gathering cluster roles may have changed.
     pub(crate) aggregated: Mutex<Option<Watch>>,
     /// What housekeeping tries again, and when.
     pub(crate) chores: chores::Chores,
     /// Tells which namespaces may lack their service account.
-    pub(crate) accounts: Mutex<Option<crate::authn::followed::Followed>>,
-    pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
+    pub(crate) accounts: Mutex<Option<followed::Followed>>,
+    converters: BTreeMap<String, Arc<dyn Converter>>,
     /// The cluster that this server is a part of, if it is.
     pub(crate) host: Option<Arc<dyn Host>>,
     /// Field owners of records that the embedding program is writing.
     claims: claims::Claims,
+}
+
+/// What a core is made of.
+pub(crate) struct Parts {
+    pub(crate) store: Store,
+    pub(crate) metrics: Metrics,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) uids: Arc<dyn Uids>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) writers: Option<Writers>,
+    pub(crate) setters: Option<Setters>,
+    pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
+    pub(crate) host: Option<Arc<dyn Host>>,
 }
 
 impl std::fmt::Debug for Core {
@@ -91,13 +109,13 @@ pub enum Shown {
 impl Shown {
     /// The whole object as JSON.
     #[must_use]
-    pub fn bytes(&self) -> Bytes {
+    pub(crate) fn bytes(&self) -> Bytes {
         match self {
             Self::Stored(object) => object.bytes(),
             Self::Value(value) => {
                 let mut text = Vec::new();
                 // Writing into memory cannot fail; a value has only text keys.
-                drop(crate::storage::object::sorted(&mut text, value));
+                drop(objectstore::sorted(&mut text, value));
                 text.into()
             }
         }
@@ -105,10 +123,10 @@ impl Shown {
 
     /// Its resource version; empty for an object that is stored nowhere.
     #[must_use]
-    pub fn version(&self) -> String {
+    pub(crate) fn version(&self) -> String {
         match self {
             Self::Stored(object) => object.rv.to_string(),
-            Self::Value(value) => crate::logic::meta(value, "resourceVersion").to_owned(),
+            Self::Value(value) => objects::logic::meta(value, "resourceVersion").to_owned(),
         }
     }
 
@@ -136,22 +154,22 @@ pub struct Written {
 impl Core {
     /// Makes a core on an opened store, without resources.
     #[must_use]
-    pub fn new(store: Store, clock: Arc<dyn Clock>, uids: Arc<dyn Uids>) -> Self {
+    pub(crate) fn new(parts: Parts) -> Self {
         Self {
-            store,
+            store: parts.store,
             registry: Registry::default(),
-            metrics: Metrics::default(),
-            clock,
-            uids,
+            metrics: parts.metrics,
+            clock: parts.clock,
+            uids: parts.uids,
             gateway: OnceLock::new(),
-            authorizer: OnceLock::new(),
-            writers: OnceLock::new(),
-            setters: OnceLock::new(),
+            authorizer: parts.authorizer,
+            writers: parts.writers,
+            setters: parts.setters,
             aggregated: Mutex::new(None),
             chores: chores::Chores::default(),
             accounts: Mutex::new(None),
-            converters: BTreeMap::new(),
-            host: None,
+            converters: parts.converters,
+            host: parts.host,
             claims: claims::Claims::default(),
         }
     }
@@ -187,7 +205,7 @@ impl Core {
     ///
     /// # Errors
     /// A registered converter refused.
-    pub fn show(
+    pub(crate) fn show(
         &self,
         resource: &Resource,
         version: &Version,
@@ -207,7 +225,7 @@ impl Core {
     ///
     /// # Errors
     /// A registered converter refused.
-    pub fn show_all(
+    pub(crate) fn show_all(
         &self,
         resource: &Resource,
         version: &Version,
@@ -232,7 +250,7 @@ fn as_stored(resource: &Resource, version: &Version, object: &Object) -> bool {
 
 /// Turns a refusal of the gateway into what the client is told.
 #[must_use]
-pub fn refused(target: &Target, refusal: Refusal) -> Failure {
+pub(crate) fn refused(target: &Target, refusal: Refusal) -> Failure {
     let (code, reason) = match refusal.class {
         RefusalClass::BadRequest => (400, Reason::BadRequest),
         RefusalClass::Invalid => (422, Reason::Invalid),
@@ -271,9 +289,19 @@ pub fn refused(target: &Target, refusal: Refusal) -> Failure {
         .with_causes(causes.collect())
 }
 
+/// What the object store could not do, as the client is told: 507 when the disk is full, otherwise 503.
+#[must_use]
+pub(crate) fn unstored(error: &StorageError) -> Failure {
+    let (code, reason) = match error {
+        StorageError::Full(_) => (507, Reason::InsufficientStorage),
+        _ => (503, Reason::ServiceUnavailable),
+    };
+    Failure::new(code, reason, error.to_string())
+}
+
 /// A failed commit as the client is told; a lost race is a conflict.
 #[must_use]
-pub fn lost(target: &Target, error: &CommitError) -> Failure {
+pub(crate) fn lost(target: &Target, error: &CommitError) -> Failure {
     match error {
         CommitError::Conflict { .. } => Failure::modified(
             &target.resource.group,
@@ -283,6 +311,6 @@ pub fn lost(target: &Target, error: &CommitError) -> Failure {
         CommitError::Homeless {
             resource, found, ..
         } => homes::homeless(target, resource, found.as_deref()),
-        CommitError::Storage(error) => Failure::storage(error),
+        CommitError::Storage(error) => unstored(error),
     }
 }

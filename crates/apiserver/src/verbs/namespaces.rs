@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use objects::logic::delete::DeleteOptions;
+use objects::logic::part::Part;
+use objects::logic::{WriteOptions, managed};
+use objects::{Backing, Failure};
+use objectstore::{CommitError, Expect, Object};
 use serde_json::Value;
 
 use super::keep::{Each, tolerate};
 use super::remove::NAMESPACE_FINALIZER;
 use super::{Core, Target, lost};
-use crate::logic::delete::DeleteOptions;
-use crate::logic::part::Part;
-use crate::logic::{WriteOptions, managed};
-use crate::registry::Backing;
-use crate::status::Failure;
-use crate::storage::{CommitError, Expect, Object};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:namespace-controller";
 
@@ -110,7 +109,14 @@ impl Core {
             return Ok(0);
         };
         for (kind, value, reason, message) in conditions(left) {
-            crate::builtin::crd::set_condition(status, kind, value, reason, &message, &moment.now);
+            objects::builtin::crd::set_condition(
+                status,
+                kind,
+                value,
+                reason,
+                &message,
+                &moment.now,
+            );
         }
         if new == old {
             return Ok(0);

@@ -2,9 +2,9 @@
 //!
 //! A reference into another namespace leads nowhere, whatever uid it names: its object is not looked for there.
 
+use objectstore::{Object, Owner, key_of};
+
 use super::Core;
-use crate::storage::object::Owner;
-use crate::storage::{Object, key_of};
 
 /// What an owner reference leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,8 @@ impl Core {
     pub(super) fn owner(&self, of: &Object, owner: &Owner) -> OwnerFound {
         let group = owner.api_version.rsplit_once('/').map_or("", |(g, _)| g);
         let catalog = self.registry.catalog();
-        let named = |r: &&std::sync::Arc<crate::Resource>| r.group == group && r.kind == owner.kind;
+        let named =
+            |r: &&std::sync::Arc<objects::Resource>| r.group == group && r.kind == owner.kind;
         let Some(resource) = catalog.iter().find(named) else {
             return OwnerFound::Solid;
         };

@@ -1,23 +1,21 @@
 //! Patching and applying: both compute the wanted object, then write like an update.
 
+use objects::logic::part::Part;
+use objects::logic::patching::{self, PatchKind};
+use objects::logic::update::{Means, check_name};
+use objects::logic::{WriteOptions, create, managed, meta};
+use objects::{Backing, Failure, Reason};
 use serde_json::Value;
 
 use super::{Core, Target, Whose, Written};
 use crate::gateway::Verb;
-use crate::logic::part::Part;
-use crate::logic::patching::{self, PatchKind};
-use crate::logic::update::{Means, check_name};
-use crate::logic::{WriteOptions, create, managed, meta};
-use crate::reason::Reason;
-use crate::registry::Backing;
-use crate::status::Failure;
 
 impl Core {
     /// Changes an object by a patch.
     ///
     /// # Errors
     /// Whatever the patch, the rules, the gateway or the store refuse.
-    pub async fn patch(
+    pub(crate) async fn patch(
         &self,
         target: &Target,
         whose: &Whose,
@@ -38,7 +36,7 @@ impl Core {
     ///
     /// # Errors
     /// Whatever the configuration, the rules, the gateway or the store refuse.
-    pub async fn apply(
+    pub(crate) async fn apply(
         &self,
         target: &Target,
         whose: &Whose,
@@ -83,7 +81,7 @@ impl Core {
         let object = managed::applied(rules, None, config, Part::Main, options, &moment)?;
         check_name(&object, &target.name)?;
         self.check_homes(target, true).await?;
-        crate::logic::version_of(&object)?;
+        objects::logic::version_of(&object)?;
         let uid = meta(&object, "uid");
         if !uid.is_empty() {
             let why = format!(

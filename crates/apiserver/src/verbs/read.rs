@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
+use objects::logic::select::{Fields, Labels};
+use objects::{Backing, Failure};
+use objectstore::{Event, EventKind, Gone, Object, Watch};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Core, Shown, Target, Whose, refused};
 use crate::gateway::Verb;
-use crate::logic::select::{Fields, Labels};
-use crate::registry::Backing;
-use crate::status::Failure;
-use crate::storage::{Event, EventKind, Gone, Object, Watch};
 
 /// What a list asks for.
 #[derive(Debug, Clone, Default)]
-pub struct ListQuery {
+pub(crate) struct ListQuery {
     /// Label selector, as written.
     pub labels: String,
     /// Field selector, as written.
@@ -30,7 +29,7 @@ pub struct ListQuery {
 
 /// A page of a list.
 #[derive(Debug, Clone)]
-pub struct Page {
+pub(crate) struct Page {
     /// The version of the snapshot.
     pub rv: u64,
     /// The objects.
@@ -51,7 +50,7 @@ struct Token {
 
 /// A selector of labels and fields.
 #[derive(Debug, Clone, Default)]
-pub struct Selection {
+pub(crate) struct Selection {
     labels: Labels,
     fields: Fields,
     prefix: String,
@@ -62,7 +61,7 @@ impl Selection {
     ///
     /// # Errors
     /// 400, saying what was not understood.
-    pub fn parse(target: &Target, labels: &str, fields: &str) -> Result<Self, Failure> {
+    pub(crate) fn parse(target: &Target, labels: &str, fields: &str) -> Result<Self, Failure> {
         let rules = target.rules()?;
         Ok(Self {
             labels: Labels::parse(labels)?,
@@ -77,16 +76,19 @@ impl Selection {
 
     /// Whether an object is in the addressed collection and fits.
     #[must_use]
-    pub fn matches(&self, object: &Object) -> bool {
+    pub(crate) fn matches(&self, object: &Object) -> bool {
+        let fields = &object.fields;
         let namespace = self.prefix.trim_end_matches('/');
-        (namespace.is_empty() || object.fields.namespace == namespace)
-            && self.labels.matches(object)
-            && self.fields.matches(object)
+        (namespace.is_empty() || fields.namespace == namespace)
+            && self.labels.matches(|key| fields.labels.get(key))
+            && self
+                .fields
+                .matches((&fields.namespace, &fields.name), || object.value())
     }
 
     /// What an event is to this selection: an object that leaves it is deleted, one that enters it is added.
     #[must_use]
-    pub fn sees(&self, event: &Event) -> Option<(EventKind, Arc<Object>)> {
+    pub(crate) fn sees(&self, event: &Event) -> Option<(EventKind, Arc<Object>)> {
         if event.kind == EventKind::Deleted {
             return event
                 .old
@@ -110,7 +112,7 @@ impl Core {
     ///
     /// # Errors
     /// 404, or what the gateway says.
-    pub async fn get(&self, target: &Target, whose: &Whose) -> Result<Shown, Failure> {
+    pub(crate) async fn get(&self, target: &Target, whose: &Whose) -> Result<Shown, Failure> {
         let rules = target.rules()?;
         if target.resource.backing == Backing::Virtual {
             let call = target.call(Verb::Get, whose);
@@ -132,7 +134,7 @@ impl Core {
     ///
     /// # Errors
     /// 400 for selectors and tokens, 410 for snapshots that are no longer kept.
-    pub async fn list(
+    pub(crate) async fn list(
         &self,
         target: &Target,
         whose: &Whose,
@@ -238,7 +240,7 @@ impl Core {
     ///
     /// # Errors
     /// Events since then are no longer kept.
-    pub fn watch(&self, target: &Target, from: u64) -> Result<Watch, Gone> {
+    pub(crate) fn watch(&self, target: &Target, from: u64) -> Result<Watch, Gone> {
         self.store.watch(&target.resource.key(), from)
     }
 

@@ -6,18 +6,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use objects::Failure;
+use objects::logic::part::Part;
+use objects::logic::update::differs;
+use objects::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
+use objectstore::{
+    CommitError, Draft, Expect, NOTES, Object, Op, ResourceKey, StorageError, Store, key_of,
+};
 use serde_json::Value;
 
-use super::{Core, Target, Whose, lost};
+use super::{Core, Target, Whose};
 use crate::aggregated::HostWrite;
-use crate::logic::part::Part;
-use crate::logic::update::differs;
-use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
-use crate::status::Failure;
-use crate::storage::check::NOTES;
-use crate::storage::{
-    CommitError, Draft, Expect, Object, Op, ResourceKey, StorageError, Store, key_of,
-};
 
 /// One record of a batch.
 #[derive(Debug, Clone)]
@@ -210,12 +209,6 @@ impl Core {
             }
         }
         Ok((target, record.expect, Some(object)))
-    }
-
-    /// Turns a lost race into the conflict that clients know.
-    #[must_use]
-    pub fn lost_race(&self, target: &Target, error: &CommitError) -> Failure {
-        lost(target, error)
     }
 
     /// The identity of the server's own work.

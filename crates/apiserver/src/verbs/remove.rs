@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
+use objects::logic::delete::{DeleteOptions, Deleted, delete};
+use objects::logic::{WriteOptions, meta};
+use objects::resource::Origin;
+use objects::{Backing, Failure, Reason, Resource};
+use objectstore::{Expect, Object};
 use serde_json::{Value, json};
 
 use super::read::{ListQuery, Page};
 use super::{Core, Shown, Target, Whose, Written, lost};
 use crate::gateway::Verb;
-use crate::logic::delete::{DeleteOptions, Deleted, delete};
-use crate::logic::{WriteOptions, meta};
-use crate::reason::Reason;
-use crate::registry::{Backing, Origin, Resource};
-use crate::schema::FieldError;
-use crate::status::Failure;
-use crate::storage::{Expect, Object};
 
 /// How often a delete without preconditions is computed again after another write came first.
 const ATTEMPTS: usize = 8;
@@ -23,65 +21,6 @@ const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 /// The finalizer of a namespace's content, in `spec.finalizers`.
 pub(crate) const NAMESPACE_FINALIZER: &str = "kubernetes";
-
-impl DeleteOptions {
-    /// Checks the options as the real server does.
-    ///
-    /// # Errors
-    /// 422 naming `propagationPolicy`.
-    pub fn parse(body: &Value) -> Result<Self, Failure> {
-        let text = |pointer: &str| {
-            body.pointer(pointer)
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-        };
-        let orphan = body.get("orphanDependents").and_then(Value::as_bool);
-        let policy = text("/propagationPolicy");
-        let refuse = |error: FieldError| {
-            Err(Failure::invalid(
-                "meta.k8s.io",
-                "DeleteOptions",
-                "",
-                &[error],
-            ))
-        };
-        if let (Some(policy), Some(_)) = (&policy, orphan) {
-            let detail = "orphanDependents and deletionPropagation cannot be both set";
-            return refuse(FieldError::invalid(
-                "propagationPolicy",
-                policy.as_str(),
-                detail,
-            ));
-        }
-        let known = ["Foreground", "Background", "Orphan"];
-        if let Some(policy) = policy.as_deref().filter(|p| !known.contains(p)) {
-            let supported = ["Foreground", "Background", "Orphan", "nil"];
-            return refuse(FieldError::not_supported(
-                "propagationPolicy",
-                policy,
-                &supported,
-            ));
-        }
-        let dry = body
-            .get("dryRun")
-            .and_then(Value::as_array)
-            .filter(|list| !list.is_empty());
-        if let Some(list) = dry.filter(|list| list.iter().any(|v| v != "All")) {
-            return refuse(FieldError::not_supported(
-                "dryRun",
-                Value::Array(list.clone()),
-                &["All"],
-            ));
-        }
-        Ok(Self {
-            dry_run: dry.is_some_and(|list| list.iter().any(|v| v == "All")),
-            propagation: policy
-                .or_else(|| orphan.map(|o| if o { "Orphan" } else { "Background" }.to_owned())),
-            uid: text("/preconditions/uid"),
-            resource_version: text("/preconditions/resourceVersion"),
-        })
-    }
-}
 
 /// The answer to a completed delete of most kinds.
 fn success(resource: &Resource, object: &Value) -> Value {
@@ -100,7 +39,7 @@ impl Core {
     ///
     /// # Errors
     /// 404, 409 for preconditions, or what the gateway or the store refuse.
-    pub async fn delete(
+    pub(crate) async fn delete(
         &self,
         target: &Target,
         whose: &Whose,
@@ -166,7 +105,7 @@ impl Core {
         } else {
             old.clone()
         };
-        if let Some(metadata) = crate::logic::metadata_mut(&mut marked) {
+        if let Some(metadata) = objects::logic::metadata_mut(&mut marked) {
             metadata.insert("deletionTimestamp".to_owned(), moment.now.into());
         }
         if let Some(root) = marked.as_object_mut() {
@@ -257,7 +196,7 @@ impl Core {
     ///
     /// # Errors
     /// What the list refuses, or the first failure; what was deleted before stays deleted.
-    pub async fn delete_collection(
+    pub(crate) async fn delete_collection(
         &self,
         target: &Target,
         whose: &Whose,
@@ -293,7 +232,7 @@ impl Core {
 fn without_grace(old: &Value, deleted: Deleted) -> Deleted {
     const FIELD: &str = "deletionGracePeriodSeconds";
     let mut marked = old.clone();
-    match (deleted, crate::logic::metadata_mut(&mut marked)) {
+    match (deleted, objects::logic::metadata_mut(&mut marked)) {
         (Deleted::Already, Some(metadata)) if !metadata.contains_key(FIELD) => {
             metadata.insert(FIELD.to_owned(), 0.into());
             Deleted::Mark(marked)
@@ -312,7 +251,7 @@ fn with_cleanup(old: &Value, deleted: Deleted, now: &str) -> Deleted {
     } else {
         old.clone()
     };
-    if let Some(metadata) = crate::logic::metadata_mut(&mut marked) {
+    if let Some(metadata) = objects::logic::metadata_mut(&mut marked) {
         metadata.insert("deletionTimestamp".to_owned(), now.into());
         let list = metadata.entry("finalizers").or_insert_with(|| json!([]));
         if let Some(list) = list
@@ -326,7 +265,7 @@ fn with_cleanup(old: &Value, deleted: Deleted, now: &str) -> Deleted {
         let text =
             "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
         let reason = "InstanceDeletionPending";
-        crate::builtin::crd::set_condition(status, "Terminating", "True", reason, text, now);
+        objects::builtin::crd::set_condition(status, "Terminating", "True", reason, text, now);
     }
     Deleted::Mark(marked)
 }

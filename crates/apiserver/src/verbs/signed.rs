@@ -1,18 +1,12 @@
 //! Who wrote an object and who set a field of it: put into what is about to be stored, and read out of it again.
 
+use objectstore::Object;
 use serde_json::Value;
 
 use super::{Core, Target, Whose};
 use crate::access::{Attributes, Decision, User};
-use crate::authz::{Setters, Writers};
-use crate::storage::Object;
 
 impl Core {
-    /// Records from now on who writes these objects. Only the first call counts.
-    pub fn record_writers(&self, writers: Writers) {
-        drop(self.writers.set(writers));
-    }
-
     /// Puts the record into an object that is about to be stored.
     pub(crate) fn sign(
         &self,
@@ -21,7 +15,7 @@ impl Core {
         old: Option<&Value>,
         new: &mut Value,
     ) {
-        let Some(writers) = self.writers.get() else {
+        let Some(writers) = &self.writers else {
             return;
         };
         let resource = (&target.resource.group, &target.resource.plural);
@@ -36,20 +30,12 @@ impl Core {
     /// Who last wrote an object, as far as it was recorded.
     #[must_use]
     pub fn writer_of(&self, object: &Object) -> Option<User> {
-        self.writers.get()?.writer_of(object)
+        self.writers.as_ref()?.writer_of(object)
     }
 
     /// Decides a request that the program makes for somebody, as if they had made it.
     pub async fn may(&self, request: &Attributes<'_>) -> Decision {
-        match self.authorizer.get() {
-            Some(authorizer) => authorizer.decide(request).await,
-            None => Decision::allowed(),
-        }
-    }
-
-    /// Records from now on who sets this field. Only the first call counts.
-    pub fn record_setters(&self, setters: Setters) {
-        drop(self.setters.set(setters));
+        self.authorizer.decide(request).await
     }
 
     /// Puts the record into an object that is about to be stored.
@@ -60,7 +46,7 @@ impl Core {
         old: Option<&Value>,
         new: &mut Value,
     ) {
-        let Some(setters) = self.setters.get() else {
+        let Some(setters) = &self.setters else {
             return;
         };
         let (group, plural) = &setters.resource;
@@ -75,6 +61,6 @@ impl Core {
     /// Who set the field of an object, as far as it was recorded.
     #[must_use]
     pub fn setter_of(&self, object: &Value) -> Option<User> {
-        self.setters.get()?.setter(object)
+        self.setters.as_ref()?.setter(object)
     }
 }

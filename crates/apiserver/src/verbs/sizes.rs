@@ -1,19 +1,18 @@
 //! How large a stored object may be: measured, and refused, as the real server's store does.
 
+use objects::logic::metadata_mut;
+use objects::{Failure, Reason};
+use objectstore::Draft;
 use serde_json::Value;
 
 use super::Target;
-use crate::logic::metadata_mut;
-use crate::reason::Reason;
-use crate::status::Failure;
-use crate::storage::Draft;
 
 /// A request to the store may have this many bytes.
 const LIMIT: usize = 2 << 20;
 
 /// The limit of objects of a resource with a larger request limit is that limit.
 fn limit(target: &Target) -> usize {
-    if target.resource.body_limit > crate::registry::BODY_LIMIT {
+    if target.resource.body_limit > objects::resource::BODY_LIMIT {
         target.resource.body_limit
     } else {
         LIMIT

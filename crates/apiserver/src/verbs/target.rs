@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use objects::logic::Rules;
+use objects::{Failure, Resource};
+use objectstore::{Key, key_of};
+
 use crate::gateway::{Attributes, Authorizer, Call, CallOptions, Decision, User, Verb};
-use crate::logic::Rules;
-use crate::registry::{Catalog, Resource};
-use crate::status::Failure;
-use crate::storage::{Key, key_of};
+use crate::registry::Catalog;
 
 /// An addressed resource, object or subresource.
 #[derive(Debug, Clone)]
@@ -93,6 +94,7 @@ impl Target {
         Ok(Rules {
             resource: &self.resource,
             version,
+            stack: crate::aside::large,
         })
     }
 
@@ -155,7 +157,7 @@ impl Target {
     ///
     /// # Errors
     /// 403 in the words of the real server.
-    pub async fn authorize(
+    pub(crate) async fn authorize(
         &self,
         authorizer: &dyn Authorizer,
         whose: &Whose,

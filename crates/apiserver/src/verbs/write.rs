@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
+use objects::logic::part::Part;
+use objects::logic::update::{Means, Update, Updated, other_uid, update};
+use objects::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
+use objects::resource::Origin;
+use objects::{Backing, Failure, Reason};
+use objectstore::{CommitError, Expect, Object, Op};
 use serde_json::Value;
 
 use super::claims::Claim;
 use super::{Core, Shown, Target, Whose, Written, lost, refused};
 use crate::gateway::{Outcome, Refusal, Verb};
-use crate::logic::part::Part;
-use crate::logic::update::{Means, Update, Updated, other_uid, update};
-use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
-use crate::reason::Reason;
-use crate::registry::{Backing, Origin};
-use crate::status::Failure;
-use crate::storage::{CommitError, Expect, Object, Op};
 
 /// How often a write that names no version is computed again after another write came first.
 const ATTEMPTS: usize = 8;
@@ -147,7 +146,7 @@ impl Core {
     ///
     /// # Errors
     /// Whatever the rules, the gateway or the store refuse.
-    pub async fn update(
+    pub(crate) async fn update(
         &self,
         target: &Target,
         whose: &Whose,
@@ -156,9 +155,9 @@ impl Core {
     ) -> Result<Written, Failure> {
         // What cannot be this object is refused before anybody asks whether it is there.
         let rules = target.rules()?;
-        crate::logic::metadata::check_types(rules, &body)?;
-        crate::logic::check_identity(rules, &mut body, &target.namespace, Means::Put)?;
-        crate::logic::update::check_name(&body, &target.name)?;
+        objects::logic::metadata::check_types(rules, &body)?;
+        objects::logic::check_identity(rules, &mut body, &target.namespace, Means::Put)?;
+        objects::logic::update::check_name(&body, &target.name)?;
         if self.makes_on_update(target) {
             return self.put_new(target, whose, body, options).await;
         }
@@ -198,7 +197,7 @@ impl Core {
             let (rules, dry_run) = (target.rules()?, options.dry_run);
             return Err(other_uid(rules, place, &body, &Value::Null, dry_run));
         }
-        crate::logic::version_of(&body)?;
+        objects::logic::version_of(&body)?;
         if let Some(metadata) = metadata_mut(&mut body) {
             metadata.remove("resourceVersion");
         }

@@ -7,12 +7,12 @@ mod call;
 
 use serde_json::{Map, Value, json};
 
-use crate::registry::Converter;
 use call::Endpoint;
+use objects::resource::Converter;
 
 /// A webhook of one definition.
 #[derive(Debug)]
-pub struct Webhook {
+pub(crate) struct Webhook {
     /// `group`, for messages.
     group: String,
     kind: String,
@@ -24,7 +24,7 @@ pub struct Webhook {
 impl Webhook {
     /// Reads `spec.conversion` of a definition; `None` where it converts by changing `apiVersion` alone.
     #[must_use]
-    pub fn of(crd: &Value) -> Option<Self> {
+    pub(crate) fn of(crd: &Value) -> Option<Self> {
         let spec = crd.get("spec")?;
         let conversion = spec.get("conversion")?;
         if conversion.get("strategy").and_then(Value::as_str) != Some("Webhook") {

@@ -1,9 +1,9 @@
 //! Who may do what, over HTTP: roles, bindings, what a writer of roles may grant, and what reviews answer.
 
 use apiserver::gateway::User;
-use apiserver::storage::Memory;
 use apiserver::{Server, Whose};
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::world::{ask, ask_as, shoe, still};

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use apiserver::aggregated::{Host, HostWrite, Listed, Mirror, NamespacePhase};
 use apiserver::gateway::{Attributes, Authorizer, Decision, User};
-use apiserver::storage::{CommitError, Expect, key_of};
-use apiserver::{
-    Call, Failure, Gateway, Outcome, Record, Refusal, RefusalClass, Resource, Server, ServerHandle,
-};
+use apiserver::{Call, Gateway, Outcome, Record, Refusal, RefusalClass, Server, ServerHandle};
 use async_trait::async_trait;
 use http::Method;
 use http::request::Parts;
+use objects::{Failure, Resource};
+use objectstore::{CommitError, Expect, key_of};
 use serde_json::{Value, json};
 
 use crate::world::{ask, ask_as};

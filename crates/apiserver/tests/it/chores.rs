@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use apiserver::clock::{Clock, CountingUids};
-use apiserver::storage::{Expect, Memory, Options, key_of};
 use apiserver::{
-    Call, Gateway, Outcome, Record, Refusal, RefusalClass, Resource, Server, ServerHandle,
+    Call, Clock, CountingUids, Gateway, Outcome, Record, Refusal, RefusalClass, Server,
+    ServerHandle,
 };
 use async_trait::async_trait;
 use http::Method;
 use jiff::Timestamp;
+use objects::Resource;
+use objectstore::{Expect, Memory, Options, key_of};
 use serde_json::{Value, json};
 
 use crate::world::{ask, shoes};

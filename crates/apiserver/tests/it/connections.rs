@@ -4,8 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use apiserver::gateway::User;
-use apiserver::limits::Limits;
-use apiserver::{Running, Server};
+use apiserver::{Limits, Running, Server};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};

@@ -2,13 +2,13 @@
 
 use apiserver::authn::Peer;
 use apiserver::gateway::User;
-use apiserver::storage::Memory;
 use apiserver::{Server, Whose};
 use axum::body::Body;
 use base64::Engine as _;
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use objectstore::Memory;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};

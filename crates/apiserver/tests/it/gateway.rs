@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use apiserver::storage::{Expect, Memory};
-use apiserver::{Call, Gateway, Outcome, Record, Refusal, RefusalClass, Resource, ServerHandle};
+use apiserver::{Call, Gateway, Outcome, Record, Refusal, RefusalClass, ServerHandle};
 use async_trait::async_trait;
 use http::Method;
+use objects::Resource;
+use objectstore::{Expect, Memory};
 use serde_json::{Value, json};
 
 use crate::world::{ask, ask_as, still};

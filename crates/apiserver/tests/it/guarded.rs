@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use apiserver::Server;
 use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
-use apiserver::limits::Limits;
-use apiserver::storage::Memory;
+use apiserver::{Limits, Server};
 use axum::body::Body;
 use futures::StreamExt as _;
 use http::{Method, Request};
+use objectstore::{Memory, StorageError};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
@@ -362,15 +361,20 @@ async fn a_medium_that_cannot_be_written_is_said_and_reads_go_on() {
         |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
     let (code, made) = ask(&server, Method::POST, MAPS, Some(map("a"))).await;
     assert_eq!(code, 201);
-    for (detail, code, reason) in [
+    let detail = |text: &str| text.to_owned();
+    for (error, code, reason) in [
         (
-            "No space left on device (os error 28)",
+            StorageError::Full(detail("No space left on device (os error 28)")),
             507,
             "InsufficientStorage",
         ),
-        ("Input/output error (os error 5)", 503, "ServiceUnavailable"),
+        (
+            StorageError::Write(detail("Input/output error (os error 5)")),
+            503,
+            "ServiceUnavailable",
+        ),
     ] {
-        medium.fail_writes(Some(detail.to_owned()));
+        medium.fail_writes(Some(error));
         let one = format!("{MAPS}/a");
         let change = json!({"data": {"k": "v"}});
         let media = "application/merge-patch+json";
@@ -383,7 +387,7 @@ async fn a_medium_that_cannot_be_written_is_said_and_reads_go_on() {
             Some(admin()),
         )
         .await;
-        assert_eq!(patched.status().as_u16(), code, "{detail}");
+        assert_eq!(patched.status().as_u16(), code, "{reason}");
         for (method, path, body) in [
             (Method::POST, MAPS, Some(map("b"))),
             (Method::DELETE, &*one, None),

@@ -2,8 +2,8 @@
 //! somebody who may write one kind, and nobody else is to notice.
 
 use apiserver::Server;
-use apiserver::storage::Memory;
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::world::{admin, ask, ask_as, shoe, still};

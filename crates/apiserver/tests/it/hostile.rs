@@ -1,9 +1,9 @@
 //! Requests that nobody should send: each is answered with a `Status`, and the server goes on.
 
 use apiserver::Server;
-use apiserver::logic::select::Labels;
-use apiserver::storage::{Draft, Memory};
 use http::Method;
+use objects::logic::select::Labels;
+use objectstore::{Draft, Memory};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -2,9 +2,9 @@
 
 use apiserver::Server;
 use apiserver::gateway::User;
-use apiserver::storage::Memory;
 use http::Method;
 use http_body_util::BodyExt;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::world::{admin, ask, raw, shoe, still};

@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
-use apiserver::server::Running;
-use apiserver::{Server, ServerBuilder};
+use apiserver::{Running, Server, ServerBuilder};
 use futures::StreamExt as _;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, Event, ObjectReference, Secret};

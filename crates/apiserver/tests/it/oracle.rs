@@ -2,9 +2,9 @@
 
 use apiserver::Whose;
 use apiserver::gateway::User;
-use apiserver::storage::Memory;
 use axum::response::Response;
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::oracle_scales::{BOOTS, boot, scaled};

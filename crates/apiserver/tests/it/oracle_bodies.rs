@@ -1,7 +1,7 @@
 //! What random requests showed beside a real kube-apiserver about bodies, metadata and patches: each rule that was mended, once.
 
-use apiserver::storage::Memory;
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::oracle::{APPLY, HOME, MERGE, causes, send};

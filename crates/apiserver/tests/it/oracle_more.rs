@@ -1,7 +1,7 @@
 //! What further random requests showed beside a real kube-apiserver: each rule that was mended, once.
 
-use apiserver::storage::Memory;
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::oracle::{APPLY, HOME, MERGE, causes, send};

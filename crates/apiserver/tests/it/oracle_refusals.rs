@@ -1,7 +1,7 @@
 //! Refusals in kube-apiserver's words.
 
-use apiserver::storage::Memory;
 use http::Method;
+use objectstore::Memory;
 use serde_json::json;
 
 use crate::oracle::{APPLY, HOME, MERGE, causes, send};

@@ -1,7 +1,7 @@
 //! What random requests showed beside a real kube-apiserver about lists, routes, reviews and definitions: each rule that was mended, once.
 
-use apiserver::storage::Memory;
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::oracle::{HOME, causes, send};

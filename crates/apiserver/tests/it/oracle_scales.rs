@@ -1,7 +1,7 @@
 //! Scales as kube-apiserver answers them.
 
-use apiserver::storage::Memory;
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::oracle::{APPLY, MERGE, send};

@@ -1,8 +1,8 @@
 //! Owner references: what goes with its owner, what stays, and that no circle and no crafted reference stops anything.
 
 use apiserver::Server;
-use apiserver::storage::Memory;
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::world::{ask, still};

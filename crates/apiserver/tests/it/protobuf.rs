@@ -1,10 +1,10 @@
 //! Typed clients: protobuf in and out for built-in kinds, metadata of everything, refusals for custom resources.
 
 use apiserver::Server;
-use apiserver::storage::Memory;
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
+use objectstore::Memory;
 use serde_json::json;
 use tower::ServiceExt;
 

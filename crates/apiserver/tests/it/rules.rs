@@ -1,8 +1,8 @@
 //! What the rules of objects promise, through the router and without a socket.
 
 use apiserver::Server;
-use apiserver::storage::Memory;
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::world::{admin, ask, ask_as, raw, shoe, still};

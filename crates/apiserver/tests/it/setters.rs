@@ -1,13 +1,12 @@
 //! Who set a field, as the server records it: whatever the client sends, and however it writes.
 
-use apiserver::authz::Setters;
 use apiserver::gateway::User;
-use apiserver::storage::Memory;
-use apiserver::{Server, Whose};
+use apiserver::{Server, Setters, Whose};
 use http::Method;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
-use crate::world::{admin, ask_as, still};
+use crate::world::{admin, ask_as, still_builder};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const MARK: &str = "test.dev/set-by";
@@ -20,15 +19,14 @@ fn user(name: &str) -> Whose {
 }
 
 async fn server() -> Server {
-    let server = still(&Memory::new(), Vec::new()).await;
-    server.handle().core().record_setters(Setters {
+    let builder = still_builder(&Memory::new()).setters(Setters {
         annotation: MARK,
         resource: (String::new(), "configmaps".to_owned()),
         field: "/data/secret",
         beside: &["/data/address"],
         own: "program".to_owned(),
     });
-    server
+    builder.build().await.expect("build")
 }
 
 fn map(secret: &str, note: &str) -> Value {

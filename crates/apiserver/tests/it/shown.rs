@@ -2,8 +2,7 @@
 
 use std::net::SocketAddr;
 
-use apiserver::Server;
-use apiserver::server::{Identity, Issued, ServingCertificate};
+use apiserver::{Identity, Issued, Server, ServingCertificate};
 use axum::Router;
 use axum::routing::get;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

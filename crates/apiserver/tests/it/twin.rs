@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apiserver::clock::CountingUids;
-use apiserver::storage::{EventKind, FaultPoint, Faults, Memory, Options};
-use apiserver::{ResourceName, Server, ServerHandle};
+use apiserver::{CountingUids, ResourceName, Server, ServerHandle};
 use futures::StreamExt;
 use futures::executor::block_on;
+use objectstore::{EventKind, FaultPoint, Faults, Memory, Options};
 use serde_json::json;
 
 use crate::world::{Still, admin, shoe, shoes};

@@ -1,13 +1,12 @@
 //! Many watchers: what each of them costs, how many there may be, and what becomes of those that do not read.
 
-use apiserver::Server;
-use apiserver::limits::Limits;
-use apiserver::storage::{Memory, Options};
+use apiserver::{Limits, Server};
 use axum::body::BodyDataStream;
 use axum::response::Response;
 use futures::StreamExt as _;
 use http::Method;
 use http_body_util::BodyExt as _;
+use objectstore::{Memory, Options};
 use serde_json::{Value, json};
 
 use crate::world::{admin, ask, raw};

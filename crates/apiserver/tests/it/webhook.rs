@@ -4,14 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apiserver::Server;
-use apiserver::server::Identity;
-use apiserver::storage::Memory;
+use apiserver::{Identity, Server};
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{Method, Response};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
+use objectstore::Memory;
 use serde_json::{Value, json};
 
 use crate::world::{ask, still};

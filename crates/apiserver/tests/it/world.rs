@@ -4,16 +4,15 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use apiserver::clock::{Clock, CountingUids};
 use apiserver::gateway::User;
-use apiserver::server::Running;
-use apiserver::storage::{Memory, Options};
-use apiserver::{Resource, Server, Whose};
+use apiserver::{Clock, CountingUids, Running, Server, Whose};
 use axum::body::Body;
 use axum::response::Response;
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
+use objects::Resource;
+use objectstore::{Memory, Options};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -66,16 +65,20 @@ pub(crate) fn shoes() -> Value {
 
 /// A server without a socket, threads, wall clock or randomness.
 pub(crate) async fn still(medium: &Memory, resources: Vec<Resource>) -> Server {
-    let builder = Server::builder()
+    let builder = resources
+        .into_iter()
+        .fold(still_builder(medium), apiserver::ServerBuilder::resource);
+    builder.build().await.expect("build")
+}
+
+/// What [`still`] is made of.
+pub(crate) fn still_builder(medium: &Memory) -> apiserver::ServerBuilder {
+    Server::builder()
         .backend(Box::new(medium.clone()))
         .store_options(Options::default())
         .clock(Arc::new(Still))
         .uids(Arc::new(CountingUids::new(1)))
-        .crd(shoes());
-    let builder = resources
-        .into_iter()
-        .fold(builder, apiserver::ServerBuilder::resource);
-    builder.build().await.expect("build")
+        .crd(shoes())
 }
 
 /// A server on a socket; with a directory it is durable.

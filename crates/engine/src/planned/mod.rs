@@ -21,7 +21,7 @@ use package::changes::{Changes, ClassId, Inputs};
 
 use crate::ports::{Cluster, OurKind};
 use crate::queue::Key;
-use crate::suppose::{Supposed, Suppositions};
+use crate::suppose::{Supposed, SupposedContent, SupposedUpstream, Suppositions};
 use crate::{Engine, Result};
 
 /// How many targets are derived at once.
@@ -219,6 +219,8 @@ impl Engine {
         let everything = suppositions.is_empty();
         let mut plan = FleetPlan::default();
         known::asked_for(self, &cluster, namespace, &mut plan.unknown).await;
+        self.look_again(&suppositions.upstreams, &mut plan.unknown)
+            .await;
         let mut world = Supposed::of(self, cluster, suppositions.run_functions);
         let kinds = suppositions.kinds.clone();
         let written = written(&suppositions);
@@ -255,6 +257,31 @@ impl Engine {
         // Targets come as they are done.
         plan.unknown.sort();
         Ok(plan)
+    }
+}
+
+impl Engine {
+    /// Asks the repositories of supposed commits what was pushed since they were looked at: a branch means what it is now. Whoever
+    /// cannot be asked is told of.
+    async fn look_again(&self, all: &[SupposedUpstream], unknown: &mut Vec<(String, String)>) {
+        let mut asked = BTreeSet::new();
+        for upstream in all {
+            let SupposedContent::GitRef(name) = &upstream.content else {
+                continue;
+            };
+            let place = (&upstream.namespace, &upstream.repository);
+            // What is no registration is told where it is read.
+            let Ok(open) = self.here(place.0, place.1).await else {
+                continue;
+            };
+            if asked.insert(place)
+                && let Err(error) = self.remote(open.repo.url(), open.repo.fetch()).await
+            {
+                let what = format!("{name} of repository {}", upstream.repository);
+                let why = format!("what was pushed since it was looked at last: {error}");
+                unknown.push((what, why));
+            }
+        }
     }
 }
 

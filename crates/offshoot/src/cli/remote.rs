@@ -182,6 +182,9 @@ pub(crate) enum Rpkg {
         /// Only with these labels.
         #[arg(long, short = 'l', value_name = "SELECTOR")]
         selector: Option<String>,
+        /// Only with these fields, such as spec.lifecycle=Draft.
+        #[arg(long, value_name = "SELECTOR", conflicts_with = "names")]
+        field_selector: Option<String>,
         #[command(flatten)]
         listing: Listing,
     },

@@ -1,6 +1,6 @@
 //! JSONPath templates: `{.metadata.name}{"\n"}` and `{range .items[*]}…{end}`, as kubectl prints them.
 
-use apiserver::table::JsonPath;
+use objects::table::JsonPath;
 use serde_json::Value;
 
 use crate::exit::Failure;

@@ -34,6 +34,8 @@ pub struct Client {
     server: String,
     /// The namespace that commands work in.
     pub namespace: String,
+    /// Whether that namespace was asked for, and is not just that of the context.
+    pub(crate) names_namespace: bool,
 }
 
 /// What kept a request from its answer: the innermost cause, which the layers around it only repeat.
@@ -130,6 +132,7 @@ impl Client {
             warnings: Mutex::default(),
             server,
             namespace,
+            names_namespace: flags.namespace.is_some(),
         })
     }
 

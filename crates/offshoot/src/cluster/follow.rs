@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use apiserver::Failure;
-use apiserver::verbs::handle::ResourceName;
+use apiserver::ResourceName;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
+use objects::Failure;
 use serde_json::Value;
 
 use super::remote::{Remote, Told, is_unserved, version_of};

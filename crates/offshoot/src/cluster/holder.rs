@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use apiserver::{Failure, Server};
+use apiserver::Server;
 use engine::Engine;
+use objects::Failure;
 use serde_json::Value;
 use store::{GitOptions, GitStore, Limits, Local, Sync};
 

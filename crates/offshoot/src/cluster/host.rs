@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use apiserver::aggregated::{Host, HostWrite, NamespacePhase};
 use apiserver::gateway::User;
-use apiserver::storage::{CommitError, Expect, Object, StorageError, key_of};
-use apiserver::{Failure, Reason};
 use async_trait::async_trait;
 use http::request::Parts;
+use objects::{Failure, Reason};
+use objectstore::{CommitError, Expect, Object, StorageError, key_of};
 use serde_json::{Value, json};
 
 use super::door::Identity;

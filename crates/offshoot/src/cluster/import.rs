@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use apiserver::{Failure, ResourceName};
+use apiserver::ResourceName;
 use futures::{StreamExt as _, stream};
+use objects::Failure;
 use serde_json::{Value, json};
 
 use super::remote::{Remote, is_unserved};

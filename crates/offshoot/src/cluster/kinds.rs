@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use apiserver::Failure;
-use apiserver::verbs::handle::ResourceName;
+use apiserver::ResourceName;
 use engine::ports::Gvk;
+use objects::Failure;
 use serde_json::Value;
 use tokio::time::Instant;
 

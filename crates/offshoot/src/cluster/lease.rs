@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::verbs::handle::ResourceName;
-use apiserver::{Failure, Reason};
+use apiserver::ResourceName;
 use futures::StreamExt as _;
+use objects::{Failure, Reason};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiserver::verbs::handle::ResourceName;
+use apiserver::ResourceName;
 use futures::StreamExt as _;
 
 use super::follow::{Step, follow};

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::authz::{Setters, Writers};
 use apiserver::gateway::{Attributes, Decision, User};
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
-use apiserver::{Failure, Reason};
+use apiserver::{ResourceName, ServerHandle, Setters, Writers};
 use async_trait::async_trait;
 use engine::ports::{Delta, Feed, Gvk, Known};
 use futures::StreamExt as _;
 use model::{Namespace, ObjectKey};
+use objects::{Failure, Reason};
 use serde_json::Value;
 
 use super::difference;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use api::{RevisionRecord, UnreadRecord};
+use apiserver::ResourceName;
 use apiserver::aggregated::{Listed, Mirror, MirrorError};
-use apiserver::verbs::handle::ResourceName;
 use futures::StreamExt as _;
 use serde_json::Value;
 use tokio::sync::watch;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use apiserver::verbs::handle::ResourceName;
-use apiserver::{Failure, Reason};
+use apiserver::ResourceName;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use kube::core::WatchEvent;
 use kube::core::response::Status;
+use objects::{Failure, Reason};
 use serde_json::Value;
 
 use super::term::Term;

@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 
 use apiserver::authn::Chain;
 use apiserver::gateway::User;
-use apiserver::{Failure, Reason};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
@@ -17,6 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
+use objects::{Failure, Reason};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject as _};
 use serde_json::{Value, json};

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use apiserver::{Failure, Reason};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use objects::{Failure, Reason};
 use tokio::sync::watch;
 
 use super::door::Identity;

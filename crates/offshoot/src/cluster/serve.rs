@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use apiserver::aggregated::Mirror;
 use apiserver::gateway::User;
-use apiserver::{Server, server};
+use apiserver::{Server, TlsError};
 use engine::Engine;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -68,7 +68,7 @@ impl Signals {
 /// A replica whose listener is open.
 struct Started {
     server: Server,
-    listening: server::Running,
+    listening: apiserver::Running,
     remote: Remote,
     seen: Arc<Seen>,
     records: Arc<Ingest>,
@@ -326,8 +326,8 @@ impl Own {
 
 fn own_certificate() -> Result<Own, Failure> {
     let id = uuid::Uuid::new_v4().simple().to_string();
-    let failed = |e: server::TlsError| Failure::of("make a certificate", &e);
-    let authority = server::Identity::load_or_make(None).map_err(failed)?;
+    let failed = |e: TlsError| Failure::of("make a certificate", &e);
+    let authority = apiserver::Identity::load_or_make(None).map_err(failed)?;
     let name = format!("offshoot-replica-{id}");
     let issued = authority.issue(&name, &[], 3_650).map_err(failed)?;
     let der = certificates(&issued.certificate);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use apiserver::{Failure, Reason};
+use objects::{Failure, Reason};
 use rustix::time::{ClockId, clock_gettime};
 
 /// How long after a renewal effects may start. Shorter than the Lease by far: a clock may go wrong, an effect takes time.

@@ -5,8 +5,7 @@ use std::io::{BufReader, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use apiserver::files;
-use apiserver::storage::Copy;
+use objectstore::{Copy, files};
 
 use crate::cli::BackupArgs;
 use crate::client::Client;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use apiserver::server::Identity;
+use apiserver::Identity;
 use base64::Engine as _;
 use kube::config::Kubeconfig;
 

@@ -1,6 +1,6 @@
 //! What the server is told of the package group's resources.
 
-use apiserver::Resource;
+use objects::Resource;
 use serde_json::Value;
 
 use crate::exit::Failure;

@@ -18,8 +18,8 @@ mod why;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apiserver::ServerHandle;
 use apiserver::gateway::{Call, Gateway, Outcome, Refusal, RefusalClass, Verb};
-use apiserver::verbs::handle::ServerHandle;
 use async_trait::async_trait;
 use engine::Engine;
 use engine::usecase::{Caller, Preconditions};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use apiserver::ResourceName;
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
-use apiserver::verbs::handle::ResourceName;
 use model::{Namespace, PackageName, RepositoryName, RevisionNumber};
 use serde_json::{Value, json};
 

@@ -18,13 +18,13 @@ use model::{
 };
 use serde_json::{Value, json};
 
+use self::objects::{Objects, Taken};
 use super::refusal::{invalid, refusal};
 use super::rights::may;
 use super::{PackageGateway, unsupported};
 use crate::planning;
 use crate::ports::supposed;
 pub(crate) use drafts::Drafts;
-use objects::{Objects, Taken};
 
 /// How many plans are made at once; others wait for their turn, and not for long (X9).
 pub(super) const AT_ONCE: usize = 2;

@@ -1,10 +1,10 @@
 //! `packagerevisionresources`: the files of package revisions. No watch (A6).
 
+use apiserver::ResourceName;
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
-use apiserver::logic::select::{Term, terms, text_at};
-use apiserver::verbs::handle::ResourceName;
 use engine::usecase::{Preconditions, Save};
 use model::{Files, ObjectKey, PackagePath};
+use objects::logic::select::{Term, terms, text_at};
 use serde_json::{Value, json};
 
 use super::refusal::{invalid, refusal};

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use apiserver::registry::Converter;
 use model::Problem;
+use objects::resource::Converter;
 use serde_json::Value;
 
 use crate::stack;

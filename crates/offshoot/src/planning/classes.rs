@@ -11,6 +11,11 @@ use super::{list, number, short, text};
 /// How many names a line lists.
 pub(super) const NAMED: usize = 3;
 
+/// How many values of an input a page lists, where not all are asked for.
+pub(super) fn values_listed(all: bool) -> usize {
+    if all { usize::MAX } else { NAMED * 2 }
+}
+
 /// The targets of each class.
 pub(super) fn members(document: &Value) -> BTreeMap<&str, Vec<&Value>> {
     let mut members: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
@@ -59,6 +64,7 @@ pub(super) fn of_class(
     told: &Told,
     mine: &[&Value],
     before: &[Told],
+    most_values: usize,
     out: &mut String,
 ) {
     let (name, id, count) = (&told.name, short(text(class, "id")), mine.len());
@@ -80,7 +86,7 @@ pub(super) fn of_class(
             }
         }
     }
-    values(class, out);
+    values(class, most_values, out);
     out.push('\n');
 }
 
@@ -94,31 +100,31 @@ pub(crate) fn class_page(class: &Value, targets: &[Value]) -> String {
     };
     let mut out = String::new();
     let targets: Vec<&Value> = targets.iter().collect();
-    of_class(class, &told, &targets, &[], &mut out);
+    of_class(class, &told, &targets, &[], usize::MAX, &mut out);
     out
 }
 
-/// The values of a class's inputs, where its targets differ in them.
+/// The values of a class's inputs, where its targets differ in them: all of them, since whoever approves the class approves each.
 pub(crate) fn class_inputs(class: &Value) -> String {
     let mut out = String::new();
-    values(class, &mut out);
+    values(class, usize::MAX, &mut out);
     out
 }
 
-/// What replaced values are, where they differ between the targets.
-pub(super) fn values(class: &Value, out: &mut String) {
+/// What replaced values are, where they differ between the targets; of each at most so many.
+pub(super) fn values(class: &Value, most: usize, out: &mut String) {
     for input in list(class, "inputs") {
         let values: Vec<&Value> = list(input, "values").collect();
         if values.len() < 2 {
             continue;
         }
-        let shown = values.iter().take(NAMED * 2);
+        let shown = values.iter().take(most);
         let shown: Vec<String> = shown
             .map(|v| format!("{} {}", text(v, "value"), number(v, "count")))
             .collect();
-        let rest = match values.len() > NAMED * 2 {
-            true => format!(", <{} values>", values.len()),
-            false => String::new(),
+        let rest = match values.len().checked_sub(most) {
+            Some(more @ 1..) => format!(", and {more} more values: --all lists them"),
+            _ => String::new(),
         };
         _ = writeln!(
             out,

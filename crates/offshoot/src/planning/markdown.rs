@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::classes::{NAMED, members, values, who_and_what};
+use super::classes::{NAMED, members, values, values_listed, who_and_what};
 use super::entries::entries;
 use super::table::{
     by_key, decide, fates, fuses, letters, place, sides, sorted, stays, steps, upstreams,
@@ -138,7 +138,7 @@ fn of_class(class: &Value, name: &str, all: bool, most: usize, out: &mut String)
     if changes.is_empty() && !noted.is_empty() {
         lines.push_str("only what the Kptfile notes: --all shows it\n");
     }
-    values(class, &mut lines);
+    values(class, values_listed(false), &mut lines);
     // A fence in a value must not end the block.
     out.push_str(&lines.replace("```", "'''"));
     out.push_str("```\n");

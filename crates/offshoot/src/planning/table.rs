@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::classes::{NAMED, Told, members, of_class, wanted};
+use super::classes::{NAMED, Told, members, of_class, values_listed, wanted};
 use super::entries::entries;
 use super::{inexact, list, number, short, text, who};
 use crate::visible::visible;
@@ -32,7 +32,7 @@ pub(crate) fn table(document: &Value, all: bool) -> String {
             changes,
             noted,
         };
-        of_class(class, &told, mine, &before, &mut out);
+        of_class(class, &told, mine, &before, values_listed(all), &mut out);
         before.push(told);
     }
     conflicts(document, &mut out);

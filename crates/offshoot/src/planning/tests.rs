@@ -11,6 +11,8 @@ use model::{
 };
 use package::changes::{HashKey, TargetNames, WantedUpstream, changes, inputs_of};
 
+use serde_json::json;
+
 use super::{diff, document, id_of, markdown, outcome, table};
 
 mod pages;
@@ -407,6 +409,25 @@ fn the_id_of_a_plan_is_of_what_it_says_whatever_the_order_of_keys() {
     let mut other = document.clone();
     other["targets"][0]["verdict"] = "edit".into();
     assert_ne!(id_of(&other), id_of(&document));
+}
+
+/// Whoever approves a class approves each of its values: none of them is behind a number.
+#[test]
+fn an_approval_lists_every_value_and_a_page_says_how_many_it_leaves_out() {
+    let values = (0..9).map(|n| json!({"value": format!("site-{n}"), "count": 1}));
+    let class = json!({"id": "5f02c1d9", "inputs": [{"input": "context.site", "values": values.collect::<Vec<_>>()}]});
+    let all = super::class_inputs(&class);
+    assert!(
+        (0..9).all(|n| all.contains(&format!("site-{n} 1"))),
+        "{all}"
+    );
+    assert!(super::class_page(&class, &[]).contains("site-8 1"));
+    let mut some = String::new();
+    super::classes::values(&class, super::classes::values_listed(false), &mut some);
+    assert!(
+        some.contains("site-5 1, and 3 more values: --all lists them"),
+        "{some}"
+    );
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use apiserver::ResourceName;
 use apiserver::gateway::Attributes;
-use apiserver::verbs::handle::ResourceName;
 use async_trait::async_trait;
 use engine::ports::{
     Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,

@@ -2,18 +2,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use apiserver::Failure;
+use ::objects::Failure;
+use ::objects::logic::delete::DeleteOptions;
+use ::objects::logic::update::Means;
+use ::objects::resource::Origin;
 use apiserver::gateway::{Attributes, Decision, User};
-use apiserver::logic::delete::DeleteOptions;
-use apiserver::logic::update::Means;
-use apiserver::registry::Origin;
-use apiserver::storage::{Object as Stored, Owner};
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::{ResourceName, ServerHandle};
 use async_trait::async_trait;
 use engine::ports::{Feed, Gvk, Known};
 use futures::StreamExt as _;
 use futures::stream;
 use model::ObjectKey;
+use objectstore::{Object as Stored, Owner};
 use serde_json::Value;
 
 use super::object_api::{Change, ObjectApi, Part, Served, Signed};

@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
-use apiserver::verbs::handle::ResourceName;
-use apiserver::{Failure, Reason};
+use apiserver::ResourceName;
 use engine::ports::{ClusterEvent, EventType, OurKind};
+use objects::{Failure, Reason};
 use serde_json::{Value, json};
 
 use super::object_api::{ObjectApi, Part};

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use apiserver::storage::{EventKind, Gone, Object};
-use apiserver::verbs::handle::{ResourceName, ServerHandle, WatchEvent};
+use apiserver::{ResourceName, ServerHandle, WatchEvent};
 use engine::ports::{Delta, Feed, Known};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use model::{Namespace, ObjectKey, ObjectName};
+use objectstore::{EventKind, Gone, Object};
 use serde_json::Value;
 
 /// How long to wait after the server could not list.

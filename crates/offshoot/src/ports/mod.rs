@@ -17,13 +17,12 @@ mod written;
 
 use std::sync::Arc;
 
-use apiserver::verbs::Whose;
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::{ResourceName, ServerBuilder, ServerHandle, Whose};
 use engine::ports::{NoFaults, PortError, Ports};
 use model::Class;
 
+pub(crate) use self::objects::cluster_key;
 pub(crate) use object_api::{Change, ObjectApi, Part, Served, Signed};
-pub(crate) use objects::cluster_key;
 pub(crate) use overlay::Overlay;
 pub(crate) use records::Inherited;
 pub(crate) use stored::{read_repository, read_set, read_variant};
@@ -62,13 +61,11 @@ pub(crate) fn within(
     }
 }
 
-/// From now on variants and sets say who wrote them, and repositories who named their Secret.
 fn of(
     handle: &ServerHandle,
     api: Arc<dyn ObjectApi>,
     functions: Arc<dyn functions::Runner>,
 ) -> Ports {
-    record_writers(handle);
     Ports {
         records: Arc::new(records::ServerRecords::new(
             handle.clone(),
@@ -83,11 +80,11 @@ fn of(
     }
 }
 
-/// Says what is recorded of who writes.
-fn record_writers(handle: &ServerHandle) {
-    let own = controllers(handle).user.name;
-    handle.core().record_writers(writers(own.clone()));
-    handle.core().record_setters(setters(own));
+/// A server whose variants and sets say who wrote them, and whose repositories who named their Secret.
+pub(crate) fn recording(server: ServerBuilder) -> ServerBuilder {
+    server
+        .writers(writers(MANAGER.to_owned()))
+        .setters(setters(MANAGER.to_owned()))
 }
 
 /// The embedded server as the one that keeps objects.
@@ -127,7 +124,7 @@ fn revisions() -> ResourceName {
 }
 
 /// A failure of the server as the engine classifies it.
-fn failed(attempt: impl Into<String>, failure: &apiserver::Failure) -> PortError {
+fn failed(attempt: impl Into<String>, failure: &::objects::Failure) -> PortError {
     let class = match failure.code {
         400 | 422 => Class::Invalid,
         401 | 403 => Class::Denied,

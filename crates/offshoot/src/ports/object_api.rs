@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use apiserver::Failure;
+use apiserver::ResourceName;
 use apiserver::gateway::{Attributes, Decision, User};
-use apiserver::verbs::handle::ResourceName;
 use async_trait::async_trait;
 use engine::ports::{Feed, Gvk, Known};
 use model::ObjectKey;
+use objects::Failure;
 use serde_json::Value;
 
 /// Where a kind is served.

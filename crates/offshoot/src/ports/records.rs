@@ -4,13 +4,12 @@ mod inherited;
 
 use std::sync::Arc;
 
-use apiserver::storage::{Expect as Found, Object, StorageError};
-use apiserver::verbs::handle::ServerHandle;
-use apiserver::verbs::records::{Record, RecordError};
+use apiserver::{Record, RecordError, ServerHandle};
 use async_trait::async_trait;
 use engine::ports::{Change, Expect, Feed, Known, PortError, RecordWrite, Records};
 use futures::future::join_all;
 use model::{Class, ObjectKey, ObjectMeta, Revision, Uid};
+use objectstore::{Expect as Found, Object, StorageError};
 use serde_json::Value;
 
 use super::objects::read_feed;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use apiserver::ResourceName;
 use apiserver::gateway::{Attributes, User};
-use apiserver::verbs::handle::ResourceName;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::ports::{Found, PortError, Reader, Secret};

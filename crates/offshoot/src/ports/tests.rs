@@ -1,7 +1,7 @@
 //! The embedded server keeps what ports promise.
 
 use apiserver::Server;
-use apiserver::storage::{Memory, Options};
+use objectstore::{Memory, Options};
 use testkit::conformance::{World, cases};
 
 use super::*;

@@ -1,7 +1,6 @@
 //! Which objects say who wrote them (X6), and who named their Secret (X8): the same wherever they are stored.
 
-use apiserver::authz::{Setters, Writers};
-use apiserver::verbs::handle::ResourceName;
+use apiserver::{ResourceName, Setters, Writers};
 
 use super::{SECRET_SET_BY, repositories, sets, variants};
 

@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use apiserver::files;
+use objectstore::files;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::exit::Failure;

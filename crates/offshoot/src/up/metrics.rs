@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiserver::verbs::Core;
+use apiserver::Core;
 use engine::Engine;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};

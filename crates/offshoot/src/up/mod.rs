@@ -15,13 +15,9 @@ use std::time::Duration;
 
 use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
-use apiserver::server::StartError;
-use apiserver::storage::{Durability, Expect};
-use apiserver::verbs::Core;
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
-use apiserver::verbs::records::Record;
-use apiserver::{Server, server};
+use apiserver::{Core, Record, ResourceName, Server, ServerHandle, StartError};
 use engine::Engine;
+use objectstore::{Durability, Expect};
 use store::{GitOptions, GitStore, Hosts, Limits, Local, Sync};
 use tokio::task::JoinHandle;
 
@@ -144,7 +140,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// answered is durable.
 #[derive(Debug)]
 pub struct Running {
-    server: server::Running,
+    server: apiserver::Running,
     engine: Engine,
     core: Arc<Core>,
     controllers: JoinHandle<()>,
@@ -268,12 +264,12 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     } else {
         Durability::Relaxed
     };
-    let mut builder = Server::builder()
+    let mut builder = ports::recording(Server::builder())
         .data_dir(data.root())
         .durability(durability)
         .used_before(data.was_used())
         .begin_anew(options.rebuild)
-        .limits(apiserver::limits::Limits::default().with_files(files::raise()))
+        .limits(apiserver::Limits::default().with_files(files::raise()))
         .token(token, User::new("admin", &["system:masters"]));
     let crds = api::embedded_crds().map_err(|e| Failure::of("read the definitions", &e))?;
     for crd in crds {

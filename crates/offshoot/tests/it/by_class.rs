@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::bulk::{admin, lifecycles};
 use crate::edges::{REVISIONS, checkout, until_there};
@@ -61,6 +62,30 @@ fn draft(number: usize) -> String {
 }
 
 /// F1: functions of a set's template make no class for each target. F3: `--class` without a plan finds what is so now.
+/// A plan with its id: of what it says, keys in order.
+fn sealed(mut plan: Value) -> Value {
+    fn sorted(value: &Value) -> Value {
+        match value {
+            Value::Object(map) => {
+                let map: std::collections::BTreeMap<_, _> = map.iter().collect();
+                map.into_iter()
+                    .map(|(k, v)| (k.clone(), sorted(v)))
+                    .collect()
+            }
+            Value::Array(items) => items.iter().map(sorted).collect(),
+            other => other.clone(),
+        }
+    }
+    plan.as_object_mut().unwrap().remove("plan");
+    let hash = Sha256::digest(sorted(&plan).to_string());
+    plan["plan"] = hash
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect::<String>()
+        .into();
+    plan
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_class_without_a_plan_is_found_told_asked_for_and_kept() {
     let root = tempfile::tempdir().unwrap();
@@ -172,8 +197,24 @@ async fn an_approval_by_a_plan_shows_and_keeps_the_inputs() {
         "format": 1, "plan": "0".repeat(64), "sets": [], "targets": seen, "leaving": [],
         "classes": [{ "id": "5f02c1d9".repeat(8), "count": 2, "inputs": [{ "input": "package", "values": values }] }],
     });
-    std::fs::write(root.join("plan.json"), plan.to_string()).unwrap();
+    let keep = |plan: &Value| std::fs::write(root.join("plan.json"), plan.to_string()).unwrap();
     let run = |verb: &str| admin(root, &["rpkg", verb, "--plan", "plan.json"]);
+    // What was changed by hand is no plan, and a namespace beside it must be its own.
+    keep(&plan);
+    let (code, _, err) = run("propose");
+    assert!(
+        code == 1 && err.contains("is not what offshoot plan wrote"),
+        "{code} {err}"
+    );
+    keep(&sealed(plan));
+    let (code, _, err) = admin(
+        root,
+        &["rpkg", "propose", "--plan", "plan.json", "-n", "other"],
+    );
+    assert!(
+        code == 64 && err.contains("the plan is of namespace default"),
+        "{code} {err}"
+    );
     let (code, _, err) = run("propose");
     assert_eq!(code, 0, "{err}");
     let (code, out, err) = run("approve");

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use apiserver::schema::{FieldError, Structural};
+use objects::schema::{FieldError, Structural};
 use serde_json::{Value, json};
 
 /// Fields that the definitions keep as they are written: where they stand, and what they hold.

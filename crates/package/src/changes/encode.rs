@@ -30,13 +30,22 @@ impl fmt::Display for ClassId {
 impl Changes {
     /// The id of the class of these changes.
     pub fn id(&self, from: &WantedUpstream) -> ClassId {
-        let mut entries: Vec<Vec<u8>> = self.files.iter().flat_map(entries).collect();
-        entries.sort();
         let mut out = Vec::new();
         bytes(&mut out, FORMAT);
         bytes(&mut out, from.repository.as_str().as_bytes());
         bytes(&mut out, from.package.as_str().as_bytes());
         bytes(&mut out, from.tree.to_string().as_bytes());
+        self.id_behind(out)
+    }
+
+    /// What these changes and all equal ones have in common, wherever they come from.
+    pub fn alike(&self) -> ClassId {
+        self.id_behind(Vec::new())
+    }
+
+    fn id_behind(&self, mut out: Vec<u8>) -> ClassId {
+        let mut entries: Vec<Vec<u8>> = self.files.iter().flat_map(entries).collect();
+        entries.sort();
         for entry in entries {
             bytes(&mut out, &entry);
         }

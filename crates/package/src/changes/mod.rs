@@ -5,6 +5,7 @@
 //! byte. Upstream, lock and render report are aside: [`aside`] takes them off. Nothing here groups, counts or displays.
 
 mod apply;
+mod aside;
 mod encode;
 mod fields;
 mod hunks;
@@ -20,14 +21,13 @@ use std::sync::Arc;
 use model::{File, FileMode, Files, PackageName, PackagePath, RepositoryName, TreeId};
 
 pub use apply::apply;
+pub use aside::aside;
 pub use encode::ClassId;
 pub use fields::{FieldChange, Held, holds_secret, leaves};
 pub use hunks::Hunk;
 pub use inputs::{Inputs, Part, TargetNames, Template, inputs_of};
 pub use recurring::Recurring;
 pub use secrets::{HashKey, text_holds_secret};
-
-use crate::kptfile::{self, Edit, Kptfile};
 
 /// Where a change comes from: it belongs to a class, so that no switch of the upstream hides in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -235,25 +235,4 @@ fn content_change(path: &PackagePath, old: &File, new: &File, inputs: &Inputs) -
     }
     let hunks = hunks::of(a, b, inputs);
     ContentChange::Text { fields, hunks }
-}
-
-/// A package without what belongs to no class: its upstream, its lock, and what a render reports.
-pub fn aside(files: &Files) -> Files {
-    let mut bare = files.clone();
-    let Ok(kptfile) = Kptfile::without_report(files) else {
-        return bare;
-    };
-    // The report is by far the largest: each edit behind it writes and reads a shorter text.
-    let edits = [
-        Edit::SetRenderStatus(None),
-        Edit::RemoveCondition("Rendered".to_owned()),
-        Edit::RemoveUpstream,
-        Edit::RemoveLock,
-    ];
-    if let Ok(text) = kptfile.edit_text(&edits) {
-        // One that says nothing else of its state says nothing of it.
-        let text = text.strip_suffix("status: {}\n").unwrap_or(&text);
-        bare.insert(kptfile::path(), File::text(text));
-    }
-    bare
 }

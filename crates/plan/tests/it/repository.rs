@@ -162,12 +162,23 @@ fn addresses_of_one_repository_are_one_place() {
         ("file:///git/x.git", "file:///git//./y/../x.git/"),
         ("https://Git.Example/x", "https://git.example:443/x.git/"),
         ("http://git.example:80/x", "https://git.example/x"),
+        ("https://git.example./x", "https://git.example/x"),
+        ("http://localhost:3000/x", "http://127.0.0.1:3000/x"),
+        ("http://[::1]:3000/x", "http://127.0.0.1:3000/x"),
+        ("https://git.example/Team/x", "https://git.example/team/X"),
+        (
+            "https://git.example/%74eam/%2E%2e/x",
+            "https://git.example/x",
+        ),
+        ("https://git.example/a%20b", "https://git.example/A%20B"),
     ] {
         assert_eq!(place(a), place(b), "{a}, {b}");
     }
     for (a, b) in [
         ("file:///git/x.git", "file:///git/x"),
-        ("https://git.example/x", "https://git.example/X"),
+        ("https://git.example/x%", "https://git.example/x"),
+        ("https://git.example/x%2fy%", "https://git.example/x%2y"),
+        ("file:///git/x", "file:///git/X"),
         ("https://git.example/x", "https://git.example:8443/x"),
         ("https://git.example/x", "file:///git.example/x"),
     ] {

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::clock::{Clock, CountingUids};
 use apiserver::gateway::User;
-use apiserver::storage::{Memory, Options};
-use apiserver::{Server, Whose};
+use apiserver::{Clock, CountingUids, Server, Whose};
 use axum::body::Body;
 use http::{Method, Request};
 use http_body_util::BodyExt as _;
+use objectstore::{Memory, Options};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;

@@ -1,7 +1,8 @@
 //! A directory that was used, and whose store is gone or spoilt.
 
+use objectstore::{Draft, Expect, Op, key_of};
+
 use super::*;
-use crate::storage::{Draft, Expect, Op, key_of};
 
 fn how(anew: bool) -> How {
     How {

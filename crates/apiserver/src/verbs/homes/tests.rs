@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use objects::Resource;
+use objects::logic::delete::DeleteOptions;
+use objects::logic::update::Means;
+use objects::logic::{Prepared, WriteOptions, create};
+use objectstore::{Expect, Memory, Options};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::clock::CountingUids;
 use crate::gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
-use crate::logic::delete::DeleteOptions;
-use crate::logic::update::Means;
-use crate::logic::{Prepared, WriteOptions, create};
-use crate::registry::Resource;
 use crate::server::Server;
-use crate::storage::{Expect, Memory, Options};
 use crate::verbs::handle::ServerHandle;
 use crate::verbs::records::Record;
 

@@ -1,7 +1,8 @@
 //! Names of removed records are remembered, and not without limit.
 
+use objectstore::{Memory, Options, Store};
+
 use super::*;
-use crate::storage::{Memory, Options, Store};
 
 const NAMES: &str = "retired:crates";
 

@@ -141,7 +141,7 @@ fn key(tokens: &Tokens, value: &Value, owners: bool) -> String {
         .join(" ");
     }
     let mut text = Vec::new();
-    apiserver::storage::object::sorted(&mut text, &tokens.fill_value(value)).expect("writable");
+    objectstore::sorted(&mut text, &tokens.fill_value(value)).expect("writable");
     String::from_utf8(text).expect("JSON")
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn reduce(recorded: &Value, actual: &Value, cut: bool) -> Value {
             .and_then(Value::as_array)
             .cloned()
             .unwrap_or_default();
-        let text = |item: &Value, field: &str| apiserver::logic::meta(item, field).to_owned();
+        let text = |item: &Value, field: &str| objects::logic::meta(item, field).to_owned();
         let name = |item: &Value| match both {
             true => format!("{}/{}", text(item, "namespace"), text(item, "name")),
             false => text(item, "name"),

@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::room::{Room, Unread};
-use crate::ports::{setters, writers};
-use apiserver::authz::{Setters, Writers};
 use apiserver::gateway::User;
+use apiserver::{Setters, Writers};
 use axum::body::Body;
 use axum::extract::{ConnectInfo, State};
 use axum::response::{IntoResponse as _, Response};

@@ -11,10 +11,10 @@ mod own;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apiserver::server::{ServingCertificate, TlsError};
 use kube::Client;
 use tokio::sync::watch;
 
+use apiserver::{ServingCertificate, TlsError};
 use directory::Directory;
 use own::Own;
 
@@ -107,7 +107,7 @@ impl std::fmt::Debug for Serving {
 
 /// What a source gives.
 struct Given {
-    leaf: apiserver::server::Issued,
+    leaf: apiserver::Issued,
     authority: Option<String>,
 }
 

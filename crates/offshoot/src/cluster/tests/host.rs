@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use apiserver::aggregated::{Host as _, HostWrite};
-use apiserver::storage::{CommitError, Expect};
+use objectstore::{CommitError, Expect};
 use serde_json::{Value, json};
 
 use super::super::records;

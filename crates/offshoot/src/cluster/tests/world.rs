@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use apiserver::aggregated::Mirror;
 use apiserver::gateway::User;
-use apiserver::storage::{Memory, Options, Store};
 use apiserver::{Server, Whose};
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
+use objectstore::{Memory, Options, Store};
 use serde_json::json;
 
 use super::super::door::Identity;

@@ -21,7 +21,7 @@ pub(super) struct Objects {
 /// The cluster cannot be asked, or refuses.
 pub(super) async fn objects(kubeconfig: &Path) -> Result<Objects, Failure> {
     let remote = Remote::connect(Some(kubeconfig)).await?;
-    let failed = |what: &str, e: apiserver::Failure| Failure::of(&format!("list the {what}"), &e);
+    let failed = |what: &str, e: objects::Failure| Failure::of(&format!("list the {what}"), &e);
     let repositories = apiserver::ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "repositories");
     let listed = remote.list(&repositories, "").await;
     let repositories = listed.map_err(|e| failed("repositories", e))?.items;

@@ -7,12 +7,11 @@ mod git;
 
 use std::process::ExitCode;
 
-use apiserver::storage::{Findings, inspect};
-
 use crate::cli::CheckArgs;
 use crate::exit::Failure;
 use crate::up::DataDir;
 use git::Mirrors;
+use objectstore::{Findings, inspect};
 
 /// Checks the object store, then every record of a package revision against its repository, or against the mirror of one
 /// that is elsewhere; of a cluster its records alone, against a copy of each repository.

@@ -50,9 +50,14 @@ pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), Failure> 
         written.map_err(|e| Failure::of(&format!("write {}", file.display()), &e))?;
     }
     if !args.upstream.is_empty() && planning::outcome(&document) == (false, false) {
-        super::say(
-            "nobody follows what --upstream supposes: who names a revision stays there; give the changed manifest, too, with -f",
-        );
+        super::say(match args.files.is_empty() {
+            true => {
+                "nobody follows what --upstream supposes: who names a revision stays there; give the changed manifest, too, with -f"
+            }
+            false => {
+                "what --upstream supposes changes nothing: it holds what is there already, or nobody follows it; -o json tells of each target why"
+            }
+        });
     }
     let text = print(args, &document)?;
     Ok((text, ExitCode::from(code(&document))))

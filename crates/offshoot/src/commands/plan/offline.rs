@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use apiserver::verbs::Target;
-use apiserver::verbs::handle::ServerHandle;
-use apiserver::{Reason, ResourceName};
+use apiserver::{ResourceName, ServerHandle, Target};
 use engine::ports::Gvk;
+use objects::Reason;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -295,7 +294,7 @@ async fn import(
     handle: &ServerHandle,
     target: &Target,
     object: Value,
-) -> Result<(), apiserver::Failure> {
+) -> Result<(), objects::Failure> {
     let core = handle.core();
     let whose = core.own("admin");
     let namespace = text(&object, "/kind") == NAMESPACE;

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use package::changes::Inputs;
+use model::Files;
+use package::changes::{ClassId, ContentChange, Inputs, aside, changes};
 use package::merge::Difference;
 use serde_json::{Value, json};
 
@@ -116,7 +117,30 @@ struct Compared {
     differences: Vec<Difference>,
     /// Whether it may change what is not shown, too.
     unseen: bool,
+    form: Form,
     inputs: Inputs,
+}
+
+/// What changes beside values: comments, order, quotes, documents.
+struct Form {
+    /// What all that change the same have in common, values included.
+    id: ClassId,
+    /// The files in which it is more than values.
+    files: Vec<String>,
+}
+
+impl Form {
+    fn of(before: &Files, after: &Files, inputs: &Inputs) -> Self {
+        let found = changes(&aside(before), &aside(after), inputs);
+        let more = found.files.iter().filter(|file| {
+            matches!(&file.content, ContentChange::Text { fields, .. } if !fields.is_empty())
+        });
+        let path = |file: &package::changes::FileChange| file.file.fill(inputs);
+        Self {
+            id: found.alike(),
+            files: more.filter_map(path).collect(),
+        }
+    }
 }
 
 /// Fetches both sides of each pair; what several are compared with is fetched once.
@@ -152,11 +176,13 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Fai
         let unseen = may_hide([&before, &after], trees);
         let old = base.is_some().then_some(&before.files);
         let inputs = inputs(&client.namespace, &stated, old, &after.files);
+        let form = Form::of(&before.files, &after.files, &inputs);
         Ok(Compared {
             name,
             base,
             differences,
             unseen,
+            form,
             inputs,
         })
     };
@@ -193,6 +219,8 @@ struct Group {
     differences: Vec<Difference>,
     /// Whether they may change what is not shown, too.
     unseen: bool,
+    /// The files of the first in which more than values changes.
+    form: Vec<String>,
     /// What each states about itself.
     inputs: Vec<Inputs>,
 }
@@ -201,11 +229,13 @@ struct Group {
 fn grouped(all: Vec<Compared>) -> Vec<Group> {
     let mut groups = BTreeMap::new();
     for one in all {
-        let key = (one.unseen, alike::key(&one.differences, &one.inputs));
+        let told = alike::key(&one.differences, &one.inputs);
+        let key = (one.unseen, told, one.form.id.to_string());
         let group = groups.entry(key).or_insert_with(|| Group {
             members: Vec::new(),
             differences: one.differences,
             unseen: one.unseen,
+            form: one.form.files,
             inputs: Vec::new(),
         });
         group.members.push((one.name, one.base));
@@ -265,6 +295,12 @@ fn as_text(groups: &[Group], against: Against) -> String {
         let inputs: Vec<&Inputs> = group.inputs.iter().collect();
         let differences = alike::named(&group.differences, &inputs);
         out.push_str(&findings::differences(&differences));
+        for file in &group.form {
+            _ = writeln!(
+                out,
+                "and in {file} comments, order or how values are written"
+            );
+        }
         if group.unseen {
             _ = writeln!(out, "and {NOT_COMPARED}");
         }
@@ -283,6 +319,9 @@ fn as_json(groups: &[Group], against: Against) -> Value {
         let varying = alike::varying(&group.differences, &inputs);
         let mut out =
             json!({ "revisions": members, "differences": differences, "inputs": varying });
+        if !group.form.is_empty() {
+            out["form"] = group.form.clone().into();
+        }
         if group.unseen {
             out["unseen"] = true.into();
         }
@@ -330,12 +369,14 @@ mod tests {
             [(path, File::text(text))].into_iter().collect()
         };
         let differences = package::merge::diff(&files(before), &files(after));
+        let inputs = Inputs::new([("package".to_owned(), format!("web-{name}"))]);
         Compared {
             name: name.to_owned(),
             base: Some(format!("{name}-before")),
             differences,
             unseen: false,
-            inputs: Inputs::new([("package".to_owned(), format!("web-{name}"))]),
+            form: Form::of(&files(before), &files(after), &inputs),
+            inputs,
         }
     }
 
@@ -396,6 +437,29 @@ mod tests {
         ];
         assert_eq!(heads, wanted, "{text}");
         assert!(text.contains("+ data.k: \"y\""), "{text}");
+    }
+
+    /// A comment may be a setter: what has another one beside an equal change is no equal change.
+    #[test]
+    fn what_differs_in_its_form_stands_apart_and_says_so() {
+        let cm = |value: &str| {
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  k: {value}\n")
+        };
+        let groups = grouped(vec![
+            compared("a", &cm("old"), &cm("next")),
+            compared("b", &cm("old"), &cm("next")),
+            compared("c", &cm("old"), &cm("next # kpt-set: ${other}")),
+            compared("d", &cm("old"), &cm("\"next\"")),
+        ]);
+        let sizes: Vec<usize> = groups.iter().map(|g| g.members.len()).collect();
+        assert_eq!(sizes, [2, 1, 1]);
+        let text = as_text(&groups, Against::Published);
+        let said = "and in cm.yaml comments, order or how values are written";
+        assert_eq!(text.matches(said).count(), 2, "{text}");
+        assert_eq!(
+            as_json(&groups, Against::Published)["groups"][1]["form"],
+            json!(["cm.yaml"])
+        );
     }
 
     /// A reviewer is never told that something is equal of which not all is known.

@@ -14,6 +14,7 @@ pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure>
         workspace,
         show_kptfile,
         selector,
+        field_selector,
         listing,
     } = verb
     else {
@@ -30,6 +31,7 @@ pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure>
     let terms: Vec<_> = fields
         .iter()
         .filter_map(|(field, value)| value.as_ref().map(|v| format!("{field}={v}")))
+        .chain(field_selector.clone())
         .collect();
     let terms = terms.join(",");
     let labels = selector.as_deref().unwrap_or_default();

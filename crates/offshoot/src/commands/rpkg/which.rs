@@ -34,7 +34,8 @@ pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<S
 
 async fn entries(client: &Client, which: &Which, verb: Verb) -> Result<Vec<Entry>, Failure> {
     if let Some(file) = &which.plan {
-        return of_plan(file, &which.classes, verb);
+        let entries = of_plan(file, &which.classes, verb)?;
+        return in_namespace(client, entries);
     }
     if !which.names.is_empty() {
         return named(client, which);
@@ -52,6 +53,21 @@ async fn entries(client: &Client, which: &Which, verb: Verb) -> Result<Vec<Entry
         );
     }
     entry::selected(client, labels, fields).await
+}
+
+/// A plan says in which namespaces its drafts are: one that is asked for beside it must be theirs.
+fn in_namespace(client: &Client, entries: Vec<Entry>) -> Result<Vec<Entry>, Failure> {
+    let other = entries.iter().find(|e| e.namespace != client.namespace);
+    match other.filter(|_| client.names_namespace) {
+        None => Ok(entries),
+        Some(Entry {
+            namespace, name, ..
+        }) => Err(Failure::usage(format!(
+            "the plan is of namespace {namespace} ({name}), not of {}",
+            client.namespace
+        ))
+        .hint("leave -n out: a plan names the namespaces of its drafts")),
+    }
 }
 
 fn named(client: &Client, which: &Which) -> Result<Vec<Entry>, Failure> {
@@ -94,6 +110,12 @@ fn of_plan(file: &Path, classes: &[String], verb: Verb) -> Result<Vec<Entry>, Fa
             Failure::new(format!("{shown} has format {found}, and {FORMAT} is read"))
                 .hint("write it with offshoot plan --out FILE of this version"),
         );
+    }
+    if text(&plan, &["plan"]).is_none_or(|id| id != planning::id_of(&plan)) {
+        return Err(Failure::new(format!(
+            "{shown} is not what offshoot plan wrote: what it holds does not fit its id"
+        ))
+        .hint("write it anew with offshoot plan --out FILE"));
     }
     match verb {
         Verb::Approve => {

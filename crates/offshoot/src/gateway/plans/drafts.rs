@@ -1,9 +1,8 @@
 //! What a manifest would become where the objects are a cluster's: worked out aside, by a server in memory that knows the
 //! same definitions and keeps nothing. The cluster itself is not asked: this program may not write there what it plans.
 
-use apiserver::verbs::Target;
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
-use apiserver::{Failure, Reason, Server, Whose};
+use apiserver::{ResourceName, Server, ServerHandle, Target, Whose};
+use objects::{Failure, Reason};
 use serde_json::{Value, json};
 
 use super::applied::{Before, onto};

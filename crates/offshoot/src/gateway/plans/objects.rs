@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apiserver::gateway::{Call, Refusal, RefusalClass};
-use apiserver::logic::update::Means;
-use apiserver::logic::{FieldValidation, WriteOptions};
-use apiserver::verbs::Target;
-use apiserver::verbs::handle::ResourceName;
-use apiserver::{Failure, Resource, Whose};
+use apiserver::{ResourceName, Target, Whose};
 use engine::Suppositions;
 use engine::planned::Target as Planned;
 use engine::ports::{Gvk, OurKind};
 use model::{ObjectKey, Problem};
+use objects::logic::update::Means;
+use objects::logic::{FieldValidation, WriteOptions};
+use objects::{Failure, Resource};
 use serde_json::Value;
 
 use super::super::PackageGateway;

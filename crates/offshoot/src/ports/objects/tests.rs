@@ -1,15 +1,14 @@
 //! A kind that comes and goes is heard of (S3, S5).
 
-use apiserver::storage::{Memory, Options};
-use apiserver::{Server, Whose};
 use engine::ports::{Cluster as _, Delta, OurKind, Requester};
 use serde_json::json;
 
 use super::*;
 use crate::ports::cluster::ApiCluster;
 use crate::ports::embedded::{Embedded, definitions};
-use apiserver::verbs::handle::ResourceName;
+use apiserver::{ResourceName, Server, Whose};
 use engine::ports::{Found, Gvk};
+use objectstore::{Memory, Options};
 use std::time::Duration;
 
 const NS: &str = "default";
@@ -27,14 +26,12 @@ fn whose(server: &Server) -> Whose {
 }
 
 async fn server(scope: &str) -> Server {
-    let builder = Server::builder().backend(Box::new(Memory::new()));
+    let builder = crate::ports::recording(Server::builder()).backend(Box::new(Memory::new()));
     let mut builder = builder.store_options(Options::default());
     for crd in api::crds().unwrap() {
         builder = builder.crd(crd);
     }
     let server = builder.build().await.unwrap();
-    let ports = crate::ports::over(&server.handle(), Arc::new(functions::BuiltIns));
-    drop(ports);
     define(&server, scope).await;
     server
 }
@@ -74,7 +71,7 @@ async fn put(server: &Server, namespace: &str, name: &str, finalizers: &[&str]) 
 }
 
 async fn remove(server: &Server, resource: &ResourceName, namespace: &str, name: &str) {
-    let how = apiserver::logic::delete::DeleteOptions::default();
+    let how = objects::logic::delete::DeleteOptions::default();
     let whose = whose(server);
     let gone = server
         .handle()

@@ -1,9 +1,9 @@
 //! What a write answers is what a read finds.
 
 use apiserver::Server;
-use apiserver::storage::{Memory, Options};
 use engine::ports::{Change, Expect, RecordWrite, Records};
 use model::{FunctionResult, FunctionResultItem, PackedRenderStatus, RenderStatus, Severity};
+use objectstore::{Memory, Options};
 use serde_json::json;
 
 use super::*;

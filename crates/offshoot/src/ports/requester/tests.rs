@@ -1,9 +1,9 @@
 //! Variants and sets read what whoever last wrote them may read, and nothing else (X6).
 
-use apiserver::storage::{Memory, Options};
 use apiserver::{Server, Whose};
 use engine::ports::{Cluster, Found};
 use model::{Namespace, ObjectKey, ObjectName};
+use objectstore::{Memory, Options};
 use serde_json::{Value, json};
 
 use super::*;
@@ -35,7 +35,7 @@ fn key(name: &str) -> ObjectKey {
 }
 
 async fn server() -> Server {
-    let mut builder = Server::builder()
+    let mut builder = crate::ports::recording(Server::builder())
         .backend(Box::new(Memory::new()))
         .store_options(Options::default());
     for crd in api::crds().unwrap() {
@@ -43,10 +43,6 @@ async fn server() -> Server {
     }
     let server = builder.build().await.unwrap();
     let handle = server.handle();
-    drop(crate::ports::over(
-        &handle,
-        std::sync::Arc::new(functions::BuiltIns),
-    ));
     let secret = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "inside" }, "data": { "a": "b" },
     });

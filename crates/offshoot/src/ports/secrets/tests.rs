@@ -1,15 +1,14 @@
 //! A repository's Secret is read as whoever named it, or its address, and only while both stand there (X8).
 
-use apiserver::storage::{Memory, Options};
-use apiserver::{Server, Whose};
+use apiserver::{Server, ServerHandle, Whose};
 use engine::ports::Cluster;
 use model::ObjectName;
+use objectstore::{Memory, Options};
 use serde_json::json;
 
 use super::*;
 use crate::ports::cluster::ApiCluster;
 use crate::ports::embedded::Embedded;
-use apiserver::verbs::handle::ServerHandle;
 
 const NS: &str = "default";
 const GOOD: &str = "https://git.test/a.git";
@@ -45,7 +44,7 @@ struct World {
 
 impl World {
     async fn new() -> Self {
-        let mut builder = Server::builder()
+        let mut builder = crate::ports::recording(Server::builder())
             .backend(Box::new(Memory::new()))
             .store_options(Options::default());
         for crd in api::crds().unwrap() {
@@ -53,10 +52,6 @@ impl World {
         }
         let server = builder.build().await.unwrap();
         let handle = server.handle();
-        drop(crate::ports::over(
-            &handle,
-            std::sync::Arc::new(functions::BuiltIns),
-        ));
         let world = Self {
             handle,
             _server: server,

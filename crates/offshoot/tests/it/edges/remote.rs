@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{CORE, REPOSITORIES, REVISIONS, VARIANTS, commit, kptfile, map, until, until_there};
 use super::{variant, write};
+use crate::bulk::admin;
 use crate::process::{Process, git, wait_for};
 use testkit::git_http::{Server, encode};
 
@@ -203,6 +204,44 @@ async fn the_walk_over_http_with_a_password() {
     let welcome = heard.iter().filter_map(|h| h.authorization.as_deref());
     assert!(welcome.into_iter().all(|a| a == basic));
     world.no_password_anywhere().await;
+}
+
+/// A branch means what it is now, and not what it was when the repository was looked at last.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_against_a_branch_knows_what_was_just_pushed() {
+    let world = World::new(PASSWORD).await;
+    let checkout = world.checkout();
+    git(&checkout, &["checkout", "--quiet", "-b", "trunk"]);
+    package(&checkout, "app", "1");
+    commit(&checkout, "pkgs/app/v1");
+    world.register().await;
+    let server = &world.server;
+    until_there(server, &format!("{REVISIONS}/blueprints.app.v1")).await;
+    server.create(VARIANTS, &variant("web", "app")).await;
+    until(server, &format!("{VARIANTS}/web"), "Ready", |c| {
+        c.0 == "True"
+    })
+    .await;
+    let root = world.root.path();
+    let plan = || admin(root, &["plan", "--upstream", "blueprints/app@v2=trunk"]);
+    for value in ["2", "3"] {
+        package(&checkout, "app", value);
+        git(
+            &checkout,
+            &["commit", "--quiet", "--all", "--message", value],
+        );
+        git(&checkout, &["push", "--quiet", "origin", "HEAD"]);
+        let (code, page, err) = plan();
+        assert_eq!(code, 2, "{page}{err}");
+        assert!(page.contains(&format!("→ {value}")), "{page}");
+    }
+    world.git.set(|m| m.down = true);
+    let (code, page, err) = plan();
+    assert_eq!(code, 2, "{page}{err}");
+    assert!(
+        page.contains("what was pushed since it was looked at last"),
+        "{page}"
+    );
 }
 
 /// Somebody pushes over the branch with force: it is read anew, what it held stays reachable here.

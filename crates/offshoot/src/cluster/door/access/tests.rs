@@ -1,6 +1,6 @@
 use std::sync::atomic::Ordering;
 
-use apiserver::verbs::target::denied;
+use apiserver::denied;
 use serde_json::json;
 
 use super::super::world::World;

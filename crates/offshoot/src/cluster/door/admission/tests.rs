@@ -1,5 +1,5 @@
-use apiserver::patch::json_patch;
 use axum::body::{Bytes, to_bytes};
+use objects::patch::json_patch;
 
 use super::*;
 

@@ -9,9 +9,6 @@ mod tokens;
 
 use std::sync::Arc;
 
-use apiserver::authn::{ANONYMOUS, Chain};
-use apiserver::gateway::User;
-use apiserver::{Failure, Reason};
 use futures::StreamExt as _;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -20,7 +17,10 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use tokio::sync::watch;
 
+use apiserver::authn::{ANONYMOUS, Chain};
+use apiserver::gateway::User;
 use front::Trust;
+use objects::{Failure, Reason};
 use tokens::Tokens;
 
 /// Where a cluster says how its front proxy and its clients are recognised.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use apiserver::gateway::User;
-use apiserver::{Failure, Reason};
 use http::HeaderValue;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use kube::api::PostParams;
 use kube::{Api, Client};
+use objects::{Failure, Reason};
 
 use super::super::answers::{Answers, Bounds, Question, Unanswered, reviewed};
 

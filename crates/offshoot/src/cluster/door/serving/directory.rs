@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use apiserver::server::Issued;
+use apiserver::Issued;
 
 use super::{Given, ServingError};
 

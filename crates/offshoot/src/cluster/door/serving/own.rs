@@ -8,7 +8,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use apiserver::server::Identity;
+use apiserver::Identity;
 use futures::{Stream, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::ByteString;

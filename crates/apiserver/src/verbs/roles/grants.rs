@@ -1,0 +1,170 @@
+//! What a write of a role or binding may grant: nothing that the writer does not hold.
+//!
+//! The verbs `escalate` (on roles) and `bind` (on roles that a binding names) lift this, as in the real server
+//! (`pkg/registry/rbac/*/policybased`).
+
+use objects::Failure;
+use objects::logic::meta;
+use serde_json::Value;
+
+use crate::access::Attributes;
+use crate::authz::{Authorizer, Cover, GROUP, Rule, STEPS, quoted};
+use crate::verbs::{Core, Target, Whose};
+
+impl Core {
+    /// Refuses a write of a role or binding that would grant more than its writer holds.
+    ///
+    /// # Errors
+    /// 403 naming what is not held; 404 of the role that a binding names.
+    pub(crate) async fn check_grant(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), Failure> {
+        if target.resource.group != GROUP || whose.user.is_master() {
+            return Ok(());
+        }
+        let grant = Grant {
+            authorizer: self.authorizer.as_ref(),
+            target,
+            whose,
+            name: meta(new, "name"),
+        };
+        match target.resource.kind.as_str() {
+            "Role" | "ClusterRole" => grant.role(old, new).await,
+            "RoleBinding" | "ClusterRoleBinding" => grant.binding(old, new).await,
+            _ => Ok(()),
+        }
+    }
+}
+
+struct Grant<'a> {
+    authorizer: &'a dyn Authorizer,
+    target: &'a Target,
+    whose: &'a Whose,
+    name: &'a str,
+}
+
+impl Grant<'_> {
+    async fn may(&self, verb: &str, resource: &str, name: &str) -> bool {
+        let asked = Attributes {
+            user: &self.whose.user,
+            verb,
+            group: GROUP,
+            resource,
+            subresource: "",
+            namespace: &self.target.namespace,
+            name,
+            path: "",
+        };
+        self.authorizer.allows(&asked).await
+    }
+
+    fn refuse(&self, why: &str) -> Failure {
+        let resource = &self.target.resource;
+        Failure::forbidden(&resource.group, &resource.plural, self.name, why)
+    }
+
+    async fn role(&self, old: Option<&Value>, new: &Value) -> Result<(), Failure> {
+        let gathers = |role: &Value| role.get("aggregationRule").is_some_and(|v| !v.is_null());
+        let rules = Rule::of_role(new);
+        let same = old.is_some_and(|old| {
+            Rule::of_role(old) == rules && old.get("aggregationRule") == new.get("aggregationRule")
+        });
+        if same
+            || self
+                .may("escalate", &self.target.resource.plural, self.name)
+                .await
+        {
+            return Ok(());
+        }
+        if gathers(new) || old.is_some_and(gathers) {
+            let everything = [
+                Rule {
+                    verbs: vec!["*".to_owned()],
+                    groups: vec!["*".to_owned()],
+                    resources: vec!["*".to_owned()],
+                    ..Rule::default()
+                },
+                Rule {
+                    verbs: vec!["*".to_owned()],
+                    urls: vec!["*".to_owned()],
+                    ..Rule::default()
+                },
+            ];
+            if self.not_held(&everything).is_some() {
+                let why = "must have cluster-admin privileges to use an aggregationRule";
+                return Err(self.refuse(why));
+            }
+        }
+        match self.not_held(&rules) {
+            Some(why) => Err(self.refuse(&why)),
+            None => Ok(()),
+        }
+    }
+
+    async fn binding(&self, old: Option<&Value>, new: &Value) -> Result<(), Failure> {
+        let part = |value: &Value, field: &str| value.get(field).cloned();
+        let same = |old: &Value| {
+            ["roleRef", "subjects"]
+                .iter()
+                .all(|field| part(old, field) == part(new, field))
+        };
+        if old.is_some_and(same) {
+            return Ok(());
+        }
+        let text = |pointer: &str| {
+            new.pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (kind, name) = (text("/roleRef/kind"), text("/roleRef/name"));
+        let plural = if kind == "Role" {
+            "roles"
+        } else {
+            "clusterroles"
+        };
+        if self.may("bind", plural, name).await {
+            return Ok(());
+        }
+        let rules = self.authorizer.role(kind, name, &self.target.namespace);
+        let rules = rules.ok_or_else(|| Failure::not_found(GROUP, plural, name))?;
+        match self.not_held(&rules) {
+            Some(why) => Err(self.refuse(&why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Says which of the rules the writer does not hold; `None` if all are held.
+    fn not_held(&self, rules: &[Rule]) -> Option<String> {
+        let user = &self.whose.user;
+        let held = self.authorizer.held(user, &self.target.namespace);
+        let missing = Cover::of(&held.rules).missing(rules);
+        if missing.is_empty() {
+            return None;
+        }
+        let who = format!("user {:?} (groups={})", user.name, quoted(&user.groups));
+        let mut why = if missing.lines.is_empty() {
+            format!(
+                "{who} is attempting to grant RBAC permissions that take more than {STEPS} steps to compare with \
+                 those currently held: write them as several roles"
+            )
+        } else {
+            format!(
+                "{who} is attempting to grant RBAC permissions not currently held:\n{}{}",
+                missing.lines.join("\n"),
+                if missing.more || missing.unknown {
+                    "\nand more"
+                } else {
+                    ""
+                }
+            )
+        };
+        if !held.errors.is_empty() {
+            why += &format!("; resolution errors: [{}]", held.errors.join(", "));
+        }
+        Some(why)
+    }
+}

@@ -1,0 +1,185 @@
+//! Versions and schemas: pruning, defaulting, validating, and turning one version of an object into another.
+
+use serde_json::Value;
+
+use super::Rules;
+use super::part::Part;
+use crate::reason::Reason;
+use crate::resource::{Resource, Version};
+use crate::schema::{FieldError, skipped_rules};
+use crate::status::Failure;
+
+/// Takes unknown fields out and fills defaults in; returns the paths of the unknown fields.
+#[must_use]
+pub fn admit(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
+    admit_as(rules.resource, rules.version, object)
+}
+
+fn admit_as(resource: &Resource, version: &Version, object: &mut Value) -> Vec<String> {
+    let Some(schema) = &version.schema else {
+        return Vec::new();
+    };
+    let unknown = schema.prune(object);
+    match resource.built_in {
+        Some(kind) => kind.prepare(object),
+        None => schema.default(object),
+    }
+    unknown
+}
+
+/// As [`admit`] of what an apply made: a null in it that is no value stays, and is refused.
+#[must_use]
+pub(crate) fn admit_applied(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
+    match (&rules.version.schema, rules.resource.built_in) {
+        (Some(schema), None) => {
+            let unknown = schema.prune(object);
+            schema.fill(object);
+            unknown
+        }
+        _ => admit(rules, object),
+    }
+}
+
+/// Validates an object by its schema; `before` are the errors that were found already.
+#[must_use]
+pub fn check(
+    rules: Rules<'_>,
+    part: Part,
+    new: &Value,
+    old: Option<&Value>,
+    before: &[FieldError],
+) -> Vec<FieldError> {
+    if let Some(kind) = rules.resource.built_in {
+        return kind.validate(new, old, rules.stack);
+    }
+    let Some(schema) = &rules.version.schema else {
+        return Vec::new();
+    };
+    let mut errors = schema.validate(new, old);
+    if part == Part::Status {
+        errors.retain(|error| error.path.starts_with("status"));
+        errors.iter_mut().for_each(told_from_status);
+    }
+    if let Some(scale) = &rules.version.scale {
+        errors.extend(super::scale::check(scale, new, true));
+    }
+    // Rules are written for objects of the right shape: on others they would fail for reasons that nobody asked about.
+    let skips = before.iter().chain(&errors).any(|e| e.kind.skips_rules());
+    if skips && schema.has_rules() {
+        errors.push(skipped_rules());
+    } else if !skips {
+        errors.extend(schema.validate_rules(new, old, rules.stack));
+    }
+    errors
+}
+
+/// Whoever writes the status alone is told of its fields without `status`, where a text says what is `in body`.
+fn told_from_status(error: &mut FieldError) {
+    let lead = format!("{} in body", error.path);
+    if let Some(rest) = error.detail.strip_prefix(&lead) {
+        let path = error
+            .path
+            .trim_start_matches("status")
+            .trim_start_matches('.');
+        error.detail = format!("{path} in body{rest}");
+    }
+}
+
+/// What the embedding program finds wrong with an object that is accepted all the same.
+#[must_use]
+pub(crate) fn review(rules: Rules<'_>, object: &Value) -> Vec<String> {
+    let converter = rules.resource.converter.as_ref();
+    converter.map_or_else(Vec::new, |c| c.review(object))
+}
+
+/// Turns an object into another version of its resource.
+///
+/// # Errors
+/// A registered converter refused.
+pub fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
+    let wanted = resource.api_version(&to.name);
+    if object.get("apiVersion").and_then(Value::as_str) == Some(wanted.as_str()) {
+        return Ok(object);
+    }
+    if resource.converter.is_some() {
+        object = converted(resource, object, &wanted)?;
+    } else if let Some(root) = object.as_object_mut() {
+        root.insert("apiVersion".to_owned(), wanted.into());
+    }
+    // Each version has fields and defaults of its own.
+    drop(admit_as(resource, to, &mut object));
+    Ok(object)
+}
+
+/// Turns an object into the version in which it is kept.
+///
+/// # Errors
+/// A registered converter refused, or the definition has lost its storage version.
+pub fn to_storage(resource: &Resource, object: Value) -> Result<Value, Failure> {
+    if let Some((_, api_version)) = resource.stored_as {
+        return converted(resource, object, api_version);
+    }
+    let version = resource
+        .version(&resource.storage_version)
+        .ok_or_else(|| Failure::internal(format!("{} has no storage version", resource.key())))?;
+    to_version(resource, object, version)
+}
+
+/// An object as it would be read once it was stored: the version in which it is kept has defaults of its own.
+///
+/// # Errors
+/// As [`to_storage`].
+pub fn as_stored(rules: Rules<'_>, object: Value) -> Result<Value, Failure> {
+    let kept = to_storage(rules.resource, object)?;
+    to_version(rules.resource, kept, rules.version)
+}
+
+fn converted(resource: &Resource, object: Value, api_version: &str) -> Result<Value, Failure> {
+    let Some(converter) = &resource.converter else {
+        return Ok(object);
+    };
+    converter
+        .convert(object, api_version)
+        .map_err(|why| unconverted(resource, &why))
+}
+
+/// A webhook's refusal in its own words, which name it; another converter's with the resource.
+fn unconverted(resource: &Resource, why: &str) -> Failure {
+    if why.starts_with("conversion webhook for ") {
+        Failure::new(500, Reason::Unknown, why)
+    } else {
+        Failure::internal(format!("conversion for {} failed: {why}", resource.key()))
+    }
+}
+
+/// As [`to_version`] for many objects: a webhook is asked once.
+///
+/// # Errors
+/// A registered converter refused.
+pub fn all_to_version(
+    resource: &Resource,
+    mut objects: Vec<Value>,
+    to: &Version,
+) -> Result<Vec<Value>, Failure> {
+    let wanted = resource.api_version(&to.name);
+    if let Some(converter) = &resource.converter {
+        let other = |o: &Value| o.get("apiVersion").and_then(Value::as_str) != Some(&wanted);
+        let places: Vec<usize> = (0..objects.len())
+            .filter(|at| objects.get(*at).is_some_and(other))
+            .collect();
+        let taken = |at: &usize| objects.get_mut(*at).map(Value::take);
+        let old: Vec<Value> = places.iter().filter_map(taken).collect();
+        let converted = converter
+            .convert_all(old, &wanted)
+            .map_err(|why| unconverted(resource, &why))?;
+        for (at, mut object) in places.into_iter().zip(converted) {
+            drop(admit_as(resource, to, &mut object));
+            if let Some(place) = objects.get_mut(at) {
+                *place = object;
+            }
+        }
+        return Ok(objects);
+    }
+    let one = |object| to_version(resource, object, to);
+    objects.into_iter().map(one).collect()
+}

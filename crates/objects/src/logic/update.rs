@@ -1,0 +1,391 @@
+//! What an update makes of an object: a PUT, a computed patch or an apply, on the object or its status.
+
+use serde_json::{Map, Value};
+
+pub use super::part::Means;
+use super::part::Part;
+use super::{
+    FieldValidation, Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta,
+    metadata, metadata_mut, mistyped_refusal, other_type, patching, read_strictly, report_unknown,
+    rv_of,
+};
+use crate::schema::FieldError;
+use crate::status::{Failure, Misread};
+
+/// What came out of an update.
+#[derive(Debug)]
+#[must_use = "commit it; until then nothing is stored"]
+pub enum Updated {
+    /// Nothing changes.
+    Unchanged(Prepared),
+    /// The object changes.
+    Changed(Prepared),
+    /// The last finalizer is gone: the object is to be removed.
+    Removed(Prepared),
+}
+
+/// An update to compute.
+#[derive(Debug)]
+pub struct Update<'a> {
+    /// The stored object, in the version of the request.
+    pub old: &'a Value,
+    /// The wanted object.
+    pub new: Value,
+    /// What is written.
+    pub part: Part,
+    /// How it came about.
+    pub means: Means,
+    /// The name in the path.
+    pub name: &'a str,
+    /// The namespace in the path.
+    pub namespace: &'a str,
+}
+
+/// Computes an update.
+///
+/// # Errors
+/// The refusals of the real server.
+pub fn update(
+    rules: Rules<'_>,
+    update: Update<'_>,
+    options: &WriteOptions,
+    moment: &Moment,
+) -> Result<Updated, Failure> {
+    let Update {
+        old,
+        mut new,
+        part,
+        means,
+        name,
+        namespace,
+    } = update;
+    let mut warnings = read(rules, (old, &mut new), means, (name, namespace), options)?;
+    let mut new = with_the_rest(rules, (old, new), part, means, |asked| {
+        managed::updated(rules, old, asked, part, options, moment);
+    });
+    let mut errors = metadata::validate_update(rules, part, old, &new);
+    let mistyped = other_type(rules, &new);
+    if !mistyped.is_empty() {
+        errors.extend(mistyped);
+        return Err(mistyped_refusal(&new, &errors).with_warnings(warnings));
+    }
+    let early = warnings.clone();
+    warnings.extend(metadata::warnings(rules, Some(old), &new));
+    if part == Part::Main {
+        warnings.extend(convert::review(rules, &new));
+    }
+    errors.extend(convert::check(rules, part, &new, Some(old), &errors));
+    if !errors.is_empty() {
+        return Err(rules.invalid(name, &errors).with_warnings(early));
+    }
+    generation(rules, old, &mut new);
+    if unheld(rules, part, old, &new) {
+        return Ok(Updated::Removed(Prepared {
+            object: new,
+            warnings,
+        }));
+    }
+    if managed::same(old, &new) {
+        return Ok(Updated::Unchanged(Prepared {
+            object: old.clone(),
+            warnings,
+        }));
+    }
+    Ok(Updated::Changed(Prepared {
+        object: new,
+        warnings,
+    }))
+}
+
+/// Whether nothing holds a deleted object any more. A namespace is held by its content, too, and goes with whatever is written to it then.
+fn unheld(rules: Rules<'_>, part: Part, old: &Value, new: &Value) -> bool {
+    if meta(new, "deletionTimestamp").is_empty() || !finalizers(new).is_empty() {
+        return false;
+    }
+    if rules.is_namespace() {
+        let content = new.pointer("/spec/finalizers").and_then(Value::as_array);
+        return content.is_none_or(Vec::is_empty);
+    }
+    part != Part::Status && !finalizers(old).is_empty()
+}
+
+/// Reads the wanted object: what it says it is, what it asks of the stored one, what the schema knows of it. Answers the warnings.
+fn read(
+    rules: Rules<'_>,
+    (old, new): (&Value, &mut Value),
+    means: Means,
+    (name, namespace): (&str, &str),
+    options: &WriteOptions,
+) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    metadata::check_types(rules, new)?;
+    let identified = check_identity(rules, new, namespace, means)
+        .and_then(|()| check_name(new, name))
+        .and_then(|()| preconditions(rules, old, new, means, options.dry_run));
+    if let Err(refused) = identified {
+        // What a patch made was read before anybody looked what it is.
+        return Err(match means {
+            Means::Patch => match read_strictly(rules, new, options) {
+                Ok(warnings) => refused.with_warnings(warnings),
+                Err(strict) => strictly_patched(strict, Some(new.clone())),
+            },
+            Means::Put | Means::Apply => refused,
+        });
+    }
+    metadata_mut(new).map(metadata::texts_of_nulls);
+    let strict = options.field_validation == FieldValidation::Strict;
+    let whole = (means == Means::Patch && strict).then(|| new.clone());
+    let unknown = match means {
+        Means::Apply => convert::admit_applied(rules, new),
+        Means::Put | Means::Patch => convert::admit(rules, new),
+    };
+    report_unknown(rules, &unknown, options, &mut warnings)
+        .map_err(|refused| strictly_patched(refused, whole))?;
+    warnings.extend(metadata::single_owners(new, means));
+    Ok(warnings)
+}
+
+/// The wanted object with what the request may not write as it was, and its managers as `track` tells them.
+fn with_the_rest(
+    rules: Rules<'_>,
+    (old, mut new): (&Value, Value),
+    part: Part,
+    means: Means,
+    track: impl Fn(&mut Value),
+) -> Value {
+    if part == Part::Status {
+        let mut asked = new;
+        if means != Means::Apply {
+            track(&mut asked);
+        }
+        new = with_status(rules, old, &mut asked);
+        managed::take_from(&mut new, asked);
+    } else {
+        let mut asked = new.clone();
+        take_over(rules, old, &mut new);
+        if rules.is_namespace() && part == Part::Main {
+            // Only the subresource `finalize` takes off what keeps a namespace until its content is gone.
+            keep_at(old, &mut new, "spec");
+        }
+        if means != Means::Apply {
+            track(&mut asked);
+        }
+        managed::take_from(&mut new, asked);
+    }
+    if let Some(kind) = rules.resource.built_in {
+        kind.settle(&mut new);
+    }
+    if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
+        crate::builtin::crd::track_storage(&mut new);
+    }
+    new
+}
+
+/// The name in an object must be that of its URL.
+///
+/// # Errors
+/// 400, saying which both are.
+pub fn check_name(new: &Value, name: &str) -> Result<(), Failure> {
+    match meta(new, "name") {
+        "" => Err(Failure::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        given if given != name => Err(Failure::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// 422 instead of 400 where a patch made what a strict reader refuses: it is told with the whole object.
+fn strictly_patched(refused: Failure, whole: Option<Value>) -> Failure {
+    match (whole, &refused.misread) {
+        (Some(whole), Some(why @ Misread::Strict(_))) => {
+            patching::misfit(&whole, &Value::Null, &why.to_string())
+        }
+        _ => refused,
+    }
+}
+
+/// The version and uid that the new state names must be those of the stored object.
+fn preconditions(
+    rules: Rules<'_>,
+    old: &Value,
+    new: &Value,
+    means: Means,
+    dry_run: bool,
+) -> Result<(), Failure> {
+    let resource = rules.resource;
+    let name = meta(old, "name");
+    let (group, plural) = (resource.group.as_str(), resource.plural.as_str());
+    let text = meta(new, "resourceVersion");
+    if means == Means::Put && !meta(new, "uid").is_empty() && meta(new, "uid") != meta(old, "uid") {
+        return Err(other_uid(
+            rules,
+            (meta(old, "namespace"), name),
+            new,
+            old,
+            dry_run,
+        ));
+    }
+    let asked = super::version_of(new)?;
+    if asked == 0 {
+        // A patch that takes the version away asks for as much as a body without.
+        let needed = (means == Means::Put || !text.is_empty() || rv_of(old).is_some())
+            && resource.built_in.is_none_or(|kind| kind.versioned_updates);
+        if needed {
+            let error = FieldError::invalid_raw(
+                "metadata.resourceVersion",
+                "0",
+                "must be specified for an update",
+            );
+            return Err(Failure::invalid(group, plural, name, &[error]));
+        }
+        return Ok(());
+    }
+    if rv_of(old) == Some(asked) {
+        Ok(())
+    } else {
+        Err(Failure::modified(group, plural, name))
+    }
+}
+
+/// 409: the object has another uid than the one that a PUT names, or none yet.
+#[must_use]
+pub fn other_uid(
+    rules: Rules<'_>,
+    (namespace, name): (&str, &str),
+    new: &Value,
+    old: &Value,
+    dry_run: bool,
+) -> Failure {
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
+        storage_path(rules, namespace, name, dry_run),
+        meta(new, "uid"),
+        meta(old, "uid")
+    );
+    let resource = rules.resource;
+    Failure::conflict(&resource.group, &resource.plural, name, &why)
+}
+
+/// Where etcd would keep the object: the real server shows it, without the root where nothing is to be written.
+fn storage_path(rules: Rules<'_>, namespace: &str, name: &str, dry_run: bool) -> String {
+    let group = rules.resource.group.as_str();
+    // Built-in kinds are kept by their plural alone, but those of groups that have a store of their own.
+    let apart = rules.resource.custom() || group == "apiextensions.k8s.io";
+    let prefix = if apart {
+        format!("{group}/")
+    } else {
+        String::new()
+    };
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    let root = if dry_run { "" } else { "/registry" };
+    format!(
+        "{root}/{prefix}{}/{namespace}{slash}{name}",
+        rules.resource.plural
+    )
+}
+
+/// The finalizers of an object.
+#[must_use]
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+    let list = object
+        .pointer("/metadata/finalizers")
+        .and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// The old state with the status of what was asked, which is all that a request to the status writes.
+fn with_status(rules: Rules<'_>, old: &Value, asked: &mut Value) -> Value {
+    if rules.is_namespace() {
+        // Of a namespace it writes the metadata, too.
+        let mut new = asked.clone();
+        keep_at(old, &mut new, "spec");
+        metadata::keep(old, &mut new);
+        return new;
+    }
+    let status = asked.get_mut("status").map(Value::take);
+    match (old.as_object(), status) {
+        (Some(root), Some(status)) => with_root(root, "status", status),
+        (Some(root), None) => {
+            let mut new = root.clone();
+            new.remove("status");
+            Value::Object(new)
+        }
+        (None, _) => old.clone(),
+    }
+}
+
+/// An object with another value in one root field, whose old one is not copied first.
+fn with_root(root: &Map<String, Value>, field: &str, value: Value) -> Value {
+    let mut new = Map::with_capacity(root.len() + 1);
+    let mut value = Some(value);
+    for (key, old) in root {
+        let now = match key == field {
+            true => value.take().unwrap_or_default(),
+            false => old.clone(),
+        };
+        new.insert(key.clone(), now);
+    }
+    if let Some(value) = value {
+        new.insert(field.to_owned(), value);
+    }
+    Value::Object(new)
+}
+
+/// Keeps a root field as it was.
+fn keep_at(old: &Value, new: &mut Value, field: &str) {
+    let Some(root) = new.as_object_mut() else {
+        return;
+    };
+    match old.get(field) {
+        Some(kept) => drop(root.insert(field.to_owned(), kept.clone())),
+        None => drop(root.shift_remove(field)),
+    }
+}
+
+/// Keeps of the old state what the request may not write.
+fn take_over(rules: Rules<'_>, old: &Value, new: &mut Value) {
+    if rules.version.status
+        && let Some(root) = new.as_object_mut()
+    {
+        match old.get("status") {
+            Some(status) => drop(root.insert("status".to_owned(), status.clone())),
+            None => drop(root.remove("status")),
+        }
+    }
+    metadata::keep(old, new);
+}
+
+/// Counts a generation where anything but metadata and (written apart) status changed.
+fn generation(rules: Rules<'_>, old: &Value, new: &mut Value) {
+    if !rules.counts_generations() {
+        return;
+    }
+    let changed = differs(rules, old, new);
+    let before = old
+        .pointer("/metadata/generation")
+        .and_then(Value::as_i64)
+        .unwrap_or(0);
+    if let Some(metadata) = metadata_mut(new) {
+        metadata.insert(
+            "generation".to_owned(),
+            (before + i64::from(changed)).into(),
+        );
+    }
+}
+
+/// Whether anything but metadata and separately written status differs.
+#[must_use]
+pub fn differs(rules: Rules<'_>, old: &Value, new: &Value) -> bool {
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+        return true;
+    };
+    let skip = |key: &str| key == "metadata" || (key == "status" && rules.version.status);
+    let count = |map: &Map<String, Value>| map.keys().filter(|k| !skip(k)).count();
+    count(old) != count(new) || new.iter().any(|(k, v)| !skip(k) && old.get(k) != Some(v))
+}
