@@ -7,7 +7,7 @@ use model::{Lifecycle, Pairs, Task};
 use testkit::twin::key;
 
 use crate::sets::{by_site, put_site, set, site};
-use crate::variants::{DEPLOYMENT, push, quiet, ready, variant};
+use crate::variants::{quiet, ready, variant};
 use crate::world::{NS, World, alice, input, repository};
 
 const DRAFTS: &str = "refs/heads/drafts/";
@@ -263,97 +263,4 @@ async fn what_a_variant_left_is_not_given_back_to_it_by_lists_from_before() {
     world.restart().await;
     world.rest().await;
     assert_eq!(world.revision(name).meta.owners, []);
-}
-
-/// A published variant whose second revision is just being approved, and the records as they were before that.
-async fn approved_again() -> (World, Vec<model::Revision>) {
-    let world = ready().await;
-    world.twin.put_variant(variant("shop", "shop"));
-    world.rest().await;
-    world.publish("deploy.shop.packagevariant-1").await;
-    world.rest().await;
-    let v2 = DEPLOYMENT.replace("app:v1", "app:v2");
-    push(&world, &v2, "v2").await;
-    let mut wanted = variant("shop", "shop");
-    wanted.spec.upstream.version = model::UpstreamVersion::Revision(2);
-    world.twin.put_variant(wanted);
-    world.rest().await;
-    let draft = "deploy.shop.packagevariant-2";
-    let engine = &world.engine;
-    engine
-        .move_to(
-            &alice(),
-            &key(NS, draft),
-            model::Door::Main,
-            Lifecycle::Proposed,
-        )
-        .await
-        .expect("proposed");
-    world.rest().await;
-    let before = world.twin.revisions();
-    engine
-        .move_to(
-            &alice(),
-            &key(NS, draft),
-            model::Door::Approval,
-            Lifecycle::Published,
-        )
-        .await
-        .expect("approved");
-    world.rest().await;
-    (world, before)
-}
-
-/// Restarts on records of which some are as they were before the approval; answers whether anybody was told of a change
-/// of the branch.
-async fn told_of_the_branch(
-    mut world: World,
-    late: impl Fn(&model::Revision) -> bool,
-    before: &[model::Revision],
-) -> bool {
-    let old = |now: &model::Revision| before.iter().find(|r| r.key == now.key && late(r)).cloned();
-    let now = world.twin.revisions().into_iter();
-    let past = now.map(|r| old(&r).unwrap_or(r)).collect();
-    world.twin.list_late_records(past);
-    world.restart().await;
-    world.rest().await;
-    let events = world.twin.events();
-    events
-        .iter()
-        .any(|e| e.reason == "ChangedSincePublished" || e.reason == "NotTagged")
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_approval_whose_branch_is_recorded_late_is_no_change_of_the_branch() {
-    let (world, before) = approved_again().await;
-    let told = told_of_the_branch(world, |r| r.placeholder, &before).await;
-    assert!(!told, "nobody else touched the branch");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_approval_whose_tag_is_recorded_late_is_no_change_of_the_branch() {
-    let (world, before) = approved_again().await;
-    let told = told_of_the_branch(world, |r| !r.placeholder, &before).await;
-    assert!(!told, "nobody else touched the branch");
-}
-
-/// Somebody removed the records, or their definition, and whoever took over has none.
-#[tokio::test(start_paused = true)]
-async fn an_upstream_is_not_missed_before_its_repository_was_looked_at() {
-    let mut world = ready().await;
-    world.twin.put_variant(variant("shop", "shop"));
-    put_site(&world, "one", "eu", "yes");
-    world.twin.put_set(set("fan", vec![by_site()]));
-    world.rest().await;
-    let names = world.names();
-    world.engine.stop();
-    world.twin.lose_records();
-    world.restart().await;
-    world.rest().await;
-    assert_eq!(world.names(), names);
-    let events = world.twin.events().into_iter();
-    let missed = events.filter(|e| e.message.contains("could not find"));
-    assert_eq!(missed.collect::<Vec<_>>(), []);
-    let (ready, why) = crate::variants::condition(&world, "shop", "Ready");
-    assert_eq!(ready, model::Status::True, "{why}");
 }

@@ -19,6 +19,8 @@ pub(super) struct Holdings {
     pub(super) foreign_open: Vec<Arc<Revision>>,
     /// The branch's state of the package.
     pub(super) head: Option<Arc<Revision>>,
+    /// Whether a published revision is of the commit that the branch's state is of.
+    head_is_tagged: bool,
     /// Revisions whose deletion this variant, or one of its name before it, proposed (V10).
     pub(super) leaving: Vec<Arc<Revision>>,
 }
@@ -44,12 +46,18 @@ impl Holdings {
                 .cloned()
                 .collect()
         };
+        let head = all.iter().find(|r| r.placeholder).cloned();
+        let of_head = |r: &Arc<Revision>| {
+            let published = r.lifecycle.is_published() && !r.placeholder;
+            published && head.as_ref().is_some_and(|h| h.commit == r.commit)
+        };
         Self {
+            head_is_tagged: all.iter().any(of_head),
             open: pick(true),
             foreign_open: pick(false),
             owns: all.iter().any(|r| !r.placeholder && owned(r)),
             base: base_of(&all),
-            head: all.iter().find(|r| r.placeholder).cloned(),
+            head,
             leaving: all
                 .iter()
                 .filter(|r| words::proposed_deletion(&variant.key, r))
@@ -62,7 +70,7 @@ impl Holdings {
     pub(super) fn untagged(&self) -> Option<&Revision> {
         let differs = self.base.as_ref().is_some_and(|base| base.from_branch);
         let head = self.head.as_deref().filter(|_| differs)?;
-        head.machine.is_some().then_some(head)
+        (head.machine.is_some() && !self.head_is_tagged).then_some(head)
     }
 
     /// Whether the variant has a downstream: what a retargeting left behind may go now (R31).

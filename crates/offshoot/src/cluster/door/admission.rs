@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::room::{Room, Unread};
+use crate::ports::{setters, writers};
 use apiserver::gateway::User;
 use apiserver::{Setters, Writers};
 use axum::body::Body;
