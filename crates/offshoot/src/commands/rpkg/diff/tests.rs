@@ -1,0 +1,175 @@
+//! Which revisions are told together, and what is said of them.
+
+use model::{File, Files, PackagePath};
+
+use super::*;
+
+fn revision(name: &str, number: i64, task: &Value) -> Value {
+    json!({ "metadata": { "name": name }, "spec": { "packageName": "web", "repository": "east",
+        "revision": number, "tasks": [task] } })
+}
+
+#[test]
+fn a_draft_is_compared_with_the_latest_and_a_published_one_with_the_one_before() {
+    let none = json!({});
+    let all = [
+        revision("v1", 1, &none),
+        revision("v3", 3, &none),
+        revision("v2", 2, &none),
+        revision(
+            "draft",
+            0,
+            &json!({ "edit": { "sourceRef": { "name": "v2" } } }),
+        ),
+        json!({ "metadata": { "name": "x" }, "spec": { "packageName": "db", "repository": "east", "revision": 9 } }),
+    ];
+    let of = |n: usize| published(&all, &all[n]);
+    assert_eq!(of(3).as_deref(), Some("v3"));
+    assert_eq!(of(1).as_deref(), Some("v2"));
+    assert_eq!(of(0), None);
+    assert_eq!(made_from(&all[3]).as_deref(), Some("v2"));
+    assert_eq!(made_from(&all[0]), None);
+}
+
+fn compared(name: &str, before: &str, after: &str) -> Compared {
+    let files = |text: &str| -> Files {
+        let path = PackagePath::parse("cm.yaml").unwrap();
+        [(path, File::text(text))].into_iter().collect()
+    };
+    let differences = package::merge::diff(&files(before), &files(after));
+    let inputs = Inputs::new([("package".to_owned(), format!("web-{name}"))]);
+    Compared {
+        name: name.to_owned(),
+        base: Some(format!("{name}-before")),
+        differences,
+        unseen: false,
+        form: Form::of(&files(before), &files(after), &inputs),
+        inputs,
+    }
+}
+
+/// A package's own name in what changes makes no other change of it; a literal in braces does.
+#[test]
+fn changes_that_differ_by_what_the_package_states_are_one() {
+    let cm = |own: &str, value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {own}}}\ndata:\n  one: {own}/{value}\n"
+        )
+    };
+    let of = |name: &str, value: &str| {
+        let own = format!("web-{name}");
+        compared(name, &cm(&own, "x"), &cm(&own, value))
+    };
+    let braces = compared("d", &cm("{package}", "x"), &cm("{package}", "y"));
+    let groups = grouped(vec![of("a", "y"), of("b", "y"), of("c", "z"), braces]);
+    let sizes: Vec<usize> = groups.iter().map(|g| g.members.len()).collect();
+    assert_eq!(sizes, [2, 1, 1]);
+    let text = as_text(&groups, Against::Published);
+    assert!(text.starts_with("== 2 of them: a, b\n"), "{text}");
+    assert!(text.contains("{package}/y"), "{text}");
+    assert!(
+        text.contains("web-c/z"),
+        "one alone is told as it is: {text}"
+    );
+    let json = as_json(&groups, Against::Published);
+    let group = &json["groups"][0];
+    assert_eq!(group["inputs"], json!(["package"]));
+    assert_eq!(
+        group["differences"][0]["after"]["value"]
+            .as_str()
+            .map(|v| v.contains("web-a/y")),
+        Some(true),
+        "{group}"
+    );
+}
+
+#[test]
+fn equal_changes_are_told_once_and_the_frequent_first() {
+    let cm = |value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{k: {value}}}\n")
+    };
+    let groups = grouped(vec![
+        compared("a", &cm("x"), &cm("x")),
+        compared("b", &cm("x"), &cm("z")),
+        compared("c", &cm("x"), &cm("y")),
+        compared("d", &cm("x"), &cm("y")),
+    ]);
+    let text = as_text(&groups, Against::Published);
+    let heads: Vec<&str> = text.lines().filter(|l| l.starts_with("==")).collect();
+    let wanted = [
+        "== 2 of them: c, d",
+        "== 1 of them: b against b-before",
+        "== equal to what is published: a",
+    ];
+    assert_eq!(heads, wanted, "{text}");
+    assert!(text.contains("+ data.k: \"y\""), "{text}");
+}
+
+/// A comment may be a setter: what has another one beside an equal change is no equal change.
+#[test]
+fn what_differs_in_its_form_stands_apart_and_says_so() {
+    let cm = |value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  k: {value}\n")
+    };
+    let groups = grouped(vec![
+        compared("a", &cm("old"), &cm("next")),
+        compared("b", &cm("old"), &cm("next")),
+        compared("c", &cm("old"), &cm("next # kpt-set: ${other}")),
+        compared("d", &cm("old"), &cm("\"next\"")),
+    ]);
+    let sizes: Vec<usize> = groups.iter().map(|g| g.members.len()).collect();
+    assert_eq!(sizes, [2, 1, 1]);
+    let text = as_text(&groups, Against::Published);
+    let said = "and in cm.yaml comments, order or how values are written";
+    assert_eq!(text.matches(said).count(), 2, "{text}");
+    assert_eq!(
+        as_json(&groups, Against::Published)["groups"][1]["form"],
+        json!(["cm.yaml"])
+    );
+}
+
+/// A reviewer is never told that something is equal of which not all is known.
+#[test]
+fn what_may_differ_unseen_is_not_said_to_be_equal() {
+    let cm = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: x}\n";
+    let same = |name: &str| compared(name, cm, cm);
+    let changed = |name: &str| compared(name, cm, &cm.replace("k: x", "k: y"));
+    let hiding = |one: Compared| Compared {
+        unseen: true,
+        ..one
+    };
+    let groups = grouped(vec![
+        same("a"),
+        hiding(same("b")),
+        changed("c"),
+        hiding(changed("d")),
+    ]);
+    assert_eq!(groups.len(), 4);
+    let text = as_text(&groups, Against::Published);
+    let about = |name: &str| {
+        let line = text.lines().find(|l| l.contains(&format!(": {name}")));
+        line.unwrap_or_default().to_owned()
+    };
+    assert!(about("a").contains("equal to"), "{text}");
+    assert!(about("b").contains("may differ from"), "{text}");
+    assert_eq!(text.matches(NOT_COMPARED).count(), 2, "{text}");
+    let json = as_json(&groups, Against::Published);
+    let unseen = json["groups"].as_array().unwrap().iter();
+    assert_eq!(unseen.filter(|g| g["unseen"] == true).count(), 2, "{json}");
+}
+
+#[test]
+fn what_the_kptfile_keeps_is_no_change_of_the_package() {
+    let kptfile = |commit: &str, info: &str| -> Files {
+        let text = format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {{name: a}}\nupstreamLock: {{git: {{commit: {commit}}}}}\ninfo: {{site: {info}}}\n"
+        );
+        [(PackagePath::parse("Kptfile").unwrap(), File::text(text))]
+            .into_iter()
+            .collect()
+    };
+    let mut all = package::merge::diff(&kptfile("a", "x"), &kptfile("b", "y"));
+    all.retain(|d| !is_bookkeeping(d));
+    let paths: Vec<&str> = all.iter().map(|d| d.path.as_str()).collect();
+    assert_eq!(paths, ["info.site"]);
+}
