@@ -26,8 +26,6 @@ use http::{StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::ports::{setters, writers};
-
 /// How long a question may be, in bytes: the object before and after, each as long as the cluster takes one.
 const LIMIT: usize = 8 << 20;
 
