@@ -36,9 +36,9 @@ pub struct Error {
     line: usize,
     column: usize,
     offset: usize,
-    snippet: String,
-    /// How Go's library says it, where it reads the same mistake.
-    go: Option<Go>,
+    snippet: Box<str>,
+    /// How Go's library says it, where it reads the same mistake. Few ask, and an error is handed up many times.
+    go: Option<Box<Go>>,
 }
 
 /// What Go's library says of a mistake: the line that it names, if it names one, and its words where they are not ours.
@@ -80,7 +80,7 @@ impl Error {
             line,
             column,
             offset,
-            snippet: snippet(text, start, column),
+            snippet: snippet(text, start, column).into(),
             go: None,
         }
     }
@@ -93,7 +93,7 @@ impl Error {
             line,
             column: 1,
             offset,
-            snippet: String::new(),
+            snippet: Box::default(),
             go: None,
         }
     }
@@ -131,7 +131,7 @@ impl Error {
     /// The mistake as Go's library (the one that kube-apiserver reads with) tells it, `yaml: ` before it.
     #[must_use]
     pub fn as_go_says(&self) -> String {
-        let go = self.go.unwrap_or(Go {
+        let go = self.go.as_deref().copied().unwrap_or(Go {
             line: Some(self.line as u32),
             words: None,
         });

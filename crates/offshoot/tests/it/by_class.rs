@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
-use crate::bulk::{admin, lifecycles};
+use crate::bulk::{admin, lifecycles, sealed};
 use crate::edges::{REVISIONS, checkout, until_there};
 use crate::plan::{DEPLOYMENT, SETS, document, set, started, upstream};
 use crate::plan_page::{drafted, edit_in};
@@ -62,30 +61,6 @@ fn draft(number: usize) -> String {
 }
 
 /// F1: functions of a set's template make no class for each target. F3: `--class` without a plan finds what is so now.
-/// A plan with its id: of what it says, keys in order.
-fn sealed(mut plan: Value) -> Value {
-    fn sorted(value: &Value) -> Value {
-        match value {
-            Value::Object(map) => {
-                let map: std::collections::BTreeMap<_, _> = map.iter().collect();
-                map.into_iter()
-                    .map(|(k, v)| (k.clone(), sorted(v)))
-                    .collect()
-            }
-            Value::Array(items) => items.iter().map(sorted).collect(),
-            other => other.clone(),
-        }
-    }
-    plan.as_object_mut().unwrap().remove("plan");
-    let hash = Sha256::digest(sorted(&plan).to_string());
-    plan["plan"] = hash
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect::<String>()
-        .into();
-    plan
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_class_without_a_plan_is_found_told_asked_for_and_kept() {
     let root = tempfile::tempdir().unwrap();

@@ -96,13 +96,14 @@ pub(super) fn apply(
     let mut writer = Writer {
         stream: stream.clone(),
         document,
+        replaced: Vec::new(),
     };
     let mut lists: Vec<(Path, Option<usize>, Op<'_>)> = Vec::new();
     let mut removed = Vec::new();
     // What leaves every position as it is comes first.
     for op in ops {
         match op {
-            Op::Replace { at, with } => writer.replace(&at, with)?,
+            Op::Replace { at, with } => writer.replaced.push((at, with)),
             Op::Insert {
                 map,
                 key,
@@ -110,6 +111,7 @@ pub(super) fn apply(
                 before,
                 with,
             } => {
+                writer.write_replaced()?;
                 writer.insert(&map, key, after.as_deref(), before.as_deref(), with)?;
             }
             Op::Item {
@@ -124,8 +126,11 @@ pub(super) fn apply(
             },
         }
     }
-    for at in removed {
-        writer.edit(Edit::Remove { path: at })?;
+    writer.write_replaced()?;
+    let removed = removed.into_iter().map(|path| Edit::Remove { path });
+    let removed: Vec<Edit> = removed.collect();
+    if !removed.is_empty() {
+        writer.stream = writer.stream.apply(document, &removed)?;
     }
     // Lists: inner ones before outer ones, later positions before earlier ones, the order at last.
     lists.reverse();
@@ -143,12 +148,38 @@ pub(super) fn apply(
     Ok(writer.stream)
 }
 
-struct Writer {
+struct Writer<'a> {
     stream: Stream,
     document: usize,
+    /// What is still to be replaced. Thousands of conflicts in one file are written together: one after the other, each would read
+    /// and write the whole document.
+    replaced: Vec<(Path, New<'a>)>,
 }
 
-impl Writer {
+impl<'a> Writer<'a> {
+    /// Replaces what is still to be replaced, in its order: all at once, or, where one of them does not go so, each by itself.
+    fn write_replaced(&mut self) -> Result<(), yaml::Error> {
+        let replaced = std::mem::take(&mut self.replaced);
+        let edit = |(path, with): &(Path, New<'a>)| {
+            let path = path.clone();
+            match with.clone().resolve() {
+                Err(value) => Edit::Set { path, value },
+                Ok(fragment) => Edit::SetFragment { path, fragment },
+            }
+        };
+        if replaced.len() > 1 {
+            let edits: Vec<Edit> = replaced.iter().map(edit).collect();
+            if let Ok(written) = self.stream.apply(self.document, &edits) {
+                self.stream = written;
+                return Ok(());
+            }
+        }
+        for (at, with) in replaced {
+            self.replace(&at, with)?;
+        }
+        Ok(())
+    }
+
     fn edit(&mut self, edit: Edit) -> Result<(), yaml::Error> {
         self.stream = self.stream.apply(self.document, &[edit])?;
         Ok(())

@@ -145,15 +145,37 @@ impl<'t> Parser<'t> {
     }
 
     /// What is wrong at the next token: it cannot be read, or is not what is expected.
-    pub(super) fn unexpected(&mut self, message: &str) -> Error {
+    pub(super) fn unexpected(&mut self, message: &'static str) -> Error {
         if let Some(error) = self.refused() {
             return error;
         }
         let Token { kind, spot, .. } = self.peek();
+        if !matches!(kind, Kind::End) {
+            return self.error(spot.at as usize, message).at_go_line(spot.line);
+        }
         // The end of a text within a line ends that line, too.
-        let ended = matches!(kind, Kind::End) && spot.col > 0;
-        let line = spot.line + u32::from(ended);
-        self.error(spot.at as usize, message).at_go_line(line)
+        let line = spot.line + u32::from(spot.col > 0);
+        let error = match self.open_bracket() {
+            None => self.error(spot.at as usize, message),
+            Some(at) => {
+                let bracket = &self.text[at..=at];
+                let error = self.error(at, format!("unclosed bracket '{bracket}'"));
+                error.in_go(message)
+            }
+        };
+        error.at_go_line(line)
+    }
+
+    /// Where the innermost bracket stands that is open.
+    fn open_bracket(&self) -> Option<usize> {
+        let bracket = |frame: &&Frame| {
+            matches!(
+                frame.expects,
+                Expects::FlowItem(_) | Expects::FlowKey(_) | Expects::FlowValue | Expects::NoValue
+            )
+        };
+        let frame = self.stack.iter().rev().find(bracket)?;
+        Some(self.base + self.tree.node(frame.id).content as usize)
     }
 
     /// Why the next token cannot be read, if that is so.

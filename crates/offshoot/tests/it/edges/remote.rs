@@ -233,7 +233,7 @@ async fn a_plan_against_a_branch_knows_what_was_just_pushed() {
         git(&checkout, &["push", "--quiet", "origin", "HEAD"]);
         let (code, page, err) = plan();
         assert_eq!(code, 2, "{page}{err}");
-        assert!(page.contains(&format!("→ {value}")), "{page}");
+        assert!(page.contains(&format!("data.value: {value}")), "{page}");
     }
     world.git.set(|m| m.down = true);
     let (code, page, err) = plan();
