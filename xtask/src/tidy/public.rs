@@ -66,7 +66,8 @@ fn shown(modules: &BTreeMap<Module, Source>) -> BTreeSet<(Module, String)> {
         let own = source.shown.items.iter();
         items.extend(own.map(|name| (module.clone(), name.clone())));
         let children = source.shown.modules.iter();
-        waiting.extend(children.map(|name| [module.as_slice(), &[name.clone()]].concat()));
+        waiting
+            .extend(children.map(|name| [module.as_slice(), std::slice::from_ref(name)].concat()));
         for path in &source.shown.handed {
             let Some(name) = path.last().cloned() else {
                 continue;
@@ -91,7 +92,7 @@ fn absolute(module: &Module, path: &Module, modules: &BTreeMap<Module, Source>) 
     let mut rest = path.as_slice();
     let child = path
         .first()
-        .map(|first| [module.as_slice(), &[first.clone()]].concat());
+        .map(|first| [module.as_slice(), std::slice::from_ref(first)].concat());
     let own = child.is_some_and(|child| modules.contains_key(&child));
     while let Some((first, others)) = rest.split_first() {
         match first.as_str() {

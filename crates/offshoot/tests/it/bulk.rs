@@ -7,7 +7,6 @@ use std::process::Command;
 
 use offshoot::client::Client;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::edges::{RESOURCES, REVISIONS, register, until_there};
 use crate::process::{Process, git, push, wait_for};
@@ -35,30 +34,6 @@ fn typed(root: &Path, kubeconfig: &str, arguments: &[&str]) -> (i32, String, Str
 
 pub(crate) fn admin(root: &Path, arguments: &[&str]) -> (i32, String, String) {
     typed(root, "data/kubeconfig", arguments)
-}
-
-/// A plan with its id: of what it says, keys in order.
-pub(crate) fn sealed(mut plan: Value) -> Value {
-    fn sorted(value: &Value) -> Value {
-        match value {
-            Value::Object(map) => {
-                let map: std::collections::BTreeMap<_, _> = map.iter().collect();
-                map.into_iter()
-                    .map(|(k, v)| (k.clone(), sorted(v)))
-                    .collect()
-            }
-            Value::Array(items) => items.iter().map(sorted).collect(),
-            other => other.clone(),
-        }
-    }
-    plan.as_object_mut().unwrap().remove("plan");
-    let hash = Sha256::digest(sorted(&plan).to_string());
-    plan["plan"] = hash
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect::<String>()
-        .into();
-    plan
 }
 
 /// A server with so many drafts of a set in one repository.
@@ -291,7 +266,11 @@ async fn a_plan_binds_approvals_to_what_it_lists() {
         "format": 1, "plan": "0".repeat(64), "sets": [], "targets": targets, "leaving": [],
         "classes": [{ "id": class, "count": 2 }, { "id": other, "count": 1 }],
     });
-    std::fs::write(root.join("plan.json"), sealed(plan).to_string()).unwrap();
+    std::fs::write(
+        root.join("plan.json"),
+        crate::sealed::sealed(plan).to_string(),
+    )
+    .unwrap();
     let (code, out, err) = admin(
         root,
         &[

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::bulk::{admin, lifecycles, sealed};
+use crate::bulk::{admin, lifecycles};
 use crate::edges::{REVISIONS, checkout, until_there};
 use crate::plan::{DEPLOYMENT, SETS, document, set, started, upstream};
 use crate::plan_page::{drafted, edit_in};
 use crate::process::{Process, git};
 use crate::resolve::upgraded;
+use crate::sealed::sealed;
 
 const COUNT: usize = 6;
 

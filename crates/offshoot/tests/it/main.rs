@@ -40,6 +40,7 @@ mod requests;
 mod resolve;
 mod rollout;
 mod rollout_applied;
+mod sealed;
 mod secrets;
 mod story;
 mod stranger;

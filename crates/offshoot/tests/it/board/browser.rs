@@ -156,10 +156,11 @@ impl Browser {
             let told = self.ask("Runtime.evaluate", evaluation(script));
             match told["error"]["message"].as_str() {
                 None if value(script, &told["result"]) == true => return,
-                Some(left) if !left.contains("navigated") && !left.contains("context") => {
-                    panic!("{script:.200}: {told}")
-                }
-                _ => {}
+                None => {}
+                Some(left) => assert!(
+                    left.contains("navigated") || left.contains("context"),
+                    "{script:.200}: {told}"
+                ),
             }
             assert!(
                 begun.elapsed() < PATIENCE,
