@@ -11,8 +11,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::room::{Room, Unread};
-use crate::ports::{setters, writers};
 use apiserver::gateway::User;
 use apiserver::{Setters, Writers};
 use axum::body::Body;
@@ -25,6 +23,9 @@ use base64::engine::general_purpose::STANDARD;
 use http::{StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use self::room::{Room, Unread};
+use crate::ports::{setters, writers};
 
 /// How long a question may be, in bytes: the object before and after, each as long as the cluster takes one.
 const LIMIT: usize = 8 << 20;
