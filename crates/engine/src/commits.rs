@@ -60,144 +60,83 @@ impl Drafted {
 /// The longest file of a kept list, in bytes: well below the limit of a file that is read.
 const PIECE: usize = 1 << 20;
 
-impl Engine {
-    /// Builds a commit in memory: nothing is visible.
-    ///
-    /// # Errors
-    /// Git cannot hold it, or its base is not there.
-    pub(crate) fn build(
-        &self,
-        open: &Open,
-        by: &Caller,
-        commit: &DraftCommit<'_>,
-    ) -> Result<Drafted> {
-        if let Content::Files(files, opaque) = commit.content {
-            fits(open, files, opaque)?;
-        }
-        let dir = open.layout.dir(commit.package);
-        let mut text = commit.conflicts.map(conflicts::encode);
-        let mut beside = None;
-        if let Some(long) = text.as_ref().filter(|t| t.len() > conflicts::TRAILER_LIMIT) {
-            let kept = self.keep_conflicts(open, long)?;
-            text = Some(encode_kept(kept.0.commit()));
-            beside = Some(kept);
-        }
-        let message = Message {
-            subject: commit.subject,
-            body: commit.body.clone(),
-            path: dir.as_str(),
-            workspace: commit.workspace.as_str(),
-            machine: commit.machine,
-            conditions: commit.conditions,
-            conflicts: text.as_deref(),
-            class: None,
-            acting_for: &by.acting_for,
-        };
-        let now = self.now();
-        let written = open.repo.write(CommitSpec {
-            base: commit.parents.first().copied(),
-            dir: &dir,
-            content: commit.content,
-            parents: commit.parents,
-            author: &author_of(&by.user, Some(&open.repository), now),
-            committer: &committer(now),
-            message: &message.text(),
-        });
-        let written = written.map_err(|source| Error::Store {
-            attempt: "write the package",
-            source,
-        })?;
-        Ok(Drafted { written, beside })
+/// Builds a commit in memory: nothing is visible.
+///
+/// # Errors
+/// Git cannot hold it, or its base is not there.
+pub(crate) fn build(
+    engine: &Engine,
+    open: &Open,
+    by: &Caller,
+    commit: &DraftCommit<'_>,
+) -> Result<Drafted> {
+    if let Content::Files(files, opaque) = commit.content {
+        fits(open, files, opaque)?;
     }
+    let dir = open.layout.dir(commit.package);
+    let mut text = commit.conflicts.map(conflicts::encode);
+    let mut beside = None;
+    if let Some(long) = text.as_ref().filter(|t| t.len() > conflicts::TRAILER_LIMIT) {
+        let kept = keep_conflicts(engine, open, long)?;
+        text = Some(encode_kept(kept.0.commit()));
+        beside = Some(kept);
+    }
+    let message = Message {
+        subject: commit.subject,
+        body: commit.body.clone(),
+        path: dir.as_str(),
+        workspace: commit.workspace.as_str(),
+        machine: commit.machine,
+        conditions: commit.conditions,
+        conflicts: text.as_deref(),
+        class: None,
+        acting_for: &by.acting_for,
+    };
+    let now = engine.now();
+    let written = open.repo.write(CommitSpec {
+        base: commit.parents.first().copied(),
+        dir: &dir,
+        content: commit.content,
+        parents: commit.parents,
+        author: &author_of(&by.user, Some(&open.repository), now),
+        committer: &committer(now),
+        message: &message.text(),
+    });
+    let written = written.map_err(|source| Error::Store {
+        attempt: "write the package",
+        source,
+    })?;
+    Ok(Drafted { written, beside })
+}
 
-    /// A commit that holds a list of conflicts, and the ref that keeps it.
-    fn keep_conflicts(&self, open: &Open, text: &str) -> Result<(Written, RefEdit)> {
-        let failed = |source| Error::Store {
-            attempt: "write the conflicts",
-            source,
-        };
-        let committer = committer(self.now());
-        let written = open.repo.write(CommitSpec {
-            base: None,
-            dir: &Dir::root(),
-            content: Content::Files(&pieces(text), &[]),
-            parents: &[],
-            author: &committer,
-            committer: &committer,
-            message: "conflicts of a draft\n",
-        });
-        let written = written.map_err(failed)?;
-        let name = format!("refs/offshoot/conflicts/{}", written.commit());
-        let name = RefName::parse(&name)
-            .map_err(|e| Error::refused(model::Class::Bug, "", e.to_string()))?;
-        let edit = RefEdit {
-            name,
-            // The same list may be kept already: its commit is the same one.
-            expect: Expect::Any,
-            to: Some(written.commit()),
-            scope: Scope::Remote,
-        };
-        Ok((written, edit))
-    }
-
-    /// The branch's head.
-    ///
-    /// # Errors
-    /// The branch is not there.
-    pub(crate) fn head(&self, open: &Open) -> Result<CommitId> {
-        let branch = open.layout.branch_ref()?;
-        let head = open.repo.find_ref(&branch).map_err(|source| Error::Store {
-            attempt: "read the branch",
-            source,
-        })?;
-        head.ok_or_else(|| Error::NotFound {
-            what: "branch",
-            name: open.layout.branch().to_owned(),
-        })
-    }
-
-    /// The package's tree at a commit; `None` if the directory is not there.
-    pub(crate) fn tree_at(
-        &self,
-        open: &Open,
-        commit: CommitId,
-        package: &PackageName,
-    ) -> Result<Option<model::TreeId>> {
-        let failed = |source| Error::Store {
-            attempt: "read the package",
-            source,
-        };
-        let root = open.repo.commit(commit).map_err(failed)?.tree;
-        open.repo
-            .subtree(root, &open.layout.dir(package))
-            .map_err(failed)
-    }
-
-    /// A package's files by the id of its tree, without those that are beyond the limits.
-    pub(crate) fn snapshot_within(
-        &self,
-        open: &Open,
-        tree: model::TreeId,
-    ) -> Result<(std::sync::Arc<store::Snapshot>, Vec<store::Beyond>)> {
-        open.repo
-            .snapshot_within(tree)
-            .map_err(|source| Error::Store {
-                attempt: "read the package",
-                source,
-            })
-    }
-
-    /// A package's files by the id of its tree.
-    pub(crate) fn snapshot(
-        &self,
-        open: &Open,
-        tree: model::TreeId,
-    ) -> Result<std::sync::Arc<store::Snapshot>> {
-        open.repo.snapshot(tree).map_err(|source| Error::Store {
-            attempt: "read the package",
-            source,
-        })
-    }
+/// A commit that holds a list of conflicts, and the ref that keeps it.
+fn keep_conflicts(engine: &Engine, open: &Open, text: &str) -> Result<(Written, RefEdit)> {
+    let failed = |source| Error::Store {
+        attempt: "write the conflicts",
+        source,
+    };
+    let committer = committer(engine.now());
+    let written = open.repo.write(CommitSpec {
+        base: None,
+        dir: &Dir::root(),
+        content: Content::Files(&pieces(text), &[]),
+        parents: &[],
+        author: &committer,
+        committer: &committer,
+        message: "conflicts of a draft\n",
+    });
+    let written = written.map_err(failed)?;
+    let name = format!("refs/offshoot/conflicts/{}", written.commit());
+    let name =
+        RefName::parse(&name).map_err(|e| Error::refused(model::Class::Bug, "", e.to_string()))?;
+    let edit = RefEdit {
+        name,
+        // The same list may be kept already: its commit is the same one.
+        expect: Expect::Any,
+        to: Some(written.commit()),
+        scope: Scope::Remote,
+    };
+    Ok((written, edit))
 }
 
 /// Whether files could be read again once they are written.

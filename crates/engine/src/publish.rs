@@ -16,7 +16,7 @@ use crate::ports::{Change, Expect, Point, PortError, Ports, RecordWrite};
 use crate::queue::Key;
 use crate::repos::Open;
 use crate::stats::count;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, registrations, waiting};
 
 /// How long the answer to a push that was lost is asked for: whoever waits longer is answered, and a look at the
 /// repository finds it out.
@@ -92,270 +92,268 @@ pub(crate) struct Publication {
     pub(crate) announced: Option<Announced>,
 }
 
-impl Engine {
-    /// Puts a change in the publication and records it; returns the records in order (`None`: removed).
-    ///
-    /// # Errors
-    /// `Conflict` if git was not as expected: nothing happened. Anything after that leaves an
-    /// intent, and is completed by the next look.
-    pub(crate) async fn publish(
-        &self,
-        open: &Open,
-        publication: Publication,
-    ) -> Result<Vec<Option<Arc<Revision>>>> {
-        self.point(Point::Derived)?;
-        let Publication {
-            written,
-            refs,
-            branch,
-            mut follow,
-            announced,
-        } = publication;
-        for f in &follow {
-            if let Record::Put { record, .. } = &f.record {
-                let fits = self.ports().records.fits(record);
-                fits.map_err(|source| Error::Port { source })?;
-            }
-        }
-        let submission = Submission {
-            written,
-            refs,
-            branch,
-            intent: Some(codec::encode_intent(follow.iter().map(|f| &f.record))),
-            announced,
-        };
-        let published = match self.submit(open, submission).await {
-            Ok(published) => published,
-            Err(error) => {
-                // Whoever gave no answer may have taken it.
-                if error.class() == Class::Unavailable {
-                    self.unfinished(open);
-                }
-                return Err(error);
-            }
-        };
-        count(&self.counters().published);
-        self.point(Point::Published)?;
-        if let Some(commit) = published.commit {
-            for f in &mut follow {
-                at_branch(&mut f.record, commit);
-            }
-        }
-        let stored = match self.record(follow).await {
-            Ok(stored) => stored,
-            Err(error) => {
-                // What the change says beside its refs stands in its intent alone.
-                let repos = &self.inner.repos;
-                let intent = published.intent;
-                intent
-                    .iter()
-                    .for_each(|id| repos.leave_open(open.repo.url(), *id));
-                self.unfinished(open);
-                return Err(error);
-            }
-        };
-        self.point(Point::Recorded)?;
-        if let Some(intent) = published.intent
-            && let Err(error) = open.repo.settle(&[intent])
-        {
-            // All of it stands: whoever asked is not told otherwise. The next start finds nothing left to do.
-            tracing::warn!(%error, "an intent that is done cannot be settled");
-        }
-        self.point(Point::Settled)?;
-        Ok(stored)
-    }
-
-    /// Git may say what no record says: nothing is decided about the repository's packages before
-    /// somebody has looked.
-    fn unfinished(&self, open: &Open) {
-        self.inner.repos.unrecorded(open.key());
-        self.inner.queue.add(Key::Repository(open.key().clone()));
-    }
-
-    /// Makes sure that no record has this name, by the store's word: a list that came late may have
-    /// taken a published revision out of the index, and its record would be written over. Returns
-    /// the uid of the one that is to be made: Porch's, if the name was never used before (A5).
-    ///
-    /// # Errors
-    /// `Conflict` if there is one, which is known from then on.
-    pub(crate) async fn unrecorded(&self, key: &ObjectKey) -> Result<Uid> {
-        let port = |source| Error::Port { source };
-        let Ports { records, ids, .. } = self.ports();
-        if let Some(stored) = records.get(key).await.map_err(port)? {
-            self.learn_revision(stored);
-            return Err(Error::conflict(format!("{} exists", key.name)));
-        }
-        Ok(if records.is_retired(key).await.map_err(port)? {
-            ids.fresh_uid()
-        } else {
-            ids.revision_uid(&key.namespace, &key.name)
-        })
-    }
-
-    /// Submits, and waits for the answer of a remote that gives none at once.
-    ///
-    /// # Errors
-    /// Another registration writes there; a refusal, by its class; what could not be attempted.
-    pub(crate) async fn submit(
-        &self,
-        open: &Open,
-        submission: Submission,
-    ) -> Result<store::Published> {
-        self.may_write(open)?;
-        let address = open.repo.url();
-        self.is_heard(address)?;
-        self.remote(address, self.hear(open, submission)).await
-    }
-
-    /// Submits, and asks for the answer until there is one.
-    async fn hear(&self, open: &Open, submission: Submission) -> Result<store::Published> {
-        let failed = |source| Error::Store {
-            attempt: "publish to the repository",
-            source,
-        };
-        let mut answer = open.repo.submit(submission).await.map_err(failed)?;
-        let begun = Instant::now();
-        let mut wait = Duration::from_millis(200);
-        loop {
-            match answer {
-                Answer::Published(published) => return Ok(published),
-                Answer::Refused(refusal) => {
-                    count(&self.counters().refused);
-                    return Err(refused(&refusal));
-                }
-                Answer::Pending(handle) => {
-                    let patient = wait <= Duration::from_secs(10) && begun.elapsed() < HEARING;
-                    if !patient || self.is_stopped() {
-                        return Err(unheard(open.repo.url()));
-                    }
-                    tokio::time::sleep(wait).await;
-                    wait *= 2;
-                    answer = open.repo.outcome(handle).await.map_err(failed)?;
-                }
-            }
+/// Puts a change in the publication and records it; returns the records in order (`None`: removed).
+///
+/// # Errors
+/// `Conflict` if git was not as expected: nothing happened. Anything after that leaves an
+/// intent, and is completed by the next look.
+pub(crate) async fn publish(
+    engine: &Engine,
+    open: &Open,
+    publication: Publication,
+) -> Result<Vec<Option<Arc<Revision>>>> {
+    engine.point(Point::Derived)?;
+    let Publication {
+        written,
+        refs,
+        branch,
+        mut follow,
+        announced,
+    } = publication;
+    for f in &follow {
+        if let Record::Put { record, .. } = &f.record {
+            let fits = engine.ports().records.fits(record);
+            fits.map_err(|source| Error::Port { source })?;
         }
     }
-
-    /// Writes records, each on top of what others changed on it meanwhile.
-    ///
-    /// # Errors
-    /// The object store cannot be written.
-    pub(crate) async fn record(
-        &self,
-        mut follow: Vec<Follow>,
-    ) -> Result<Vec<Option<Arc<Revision>>>> {
+    let submission = Submission {
+        written,
+        refs,
+        branch,
+        intent: Some(codec::encode_intent(follow.iter().map(|f| &f.record))),
+        announced,
+    };
+    let published = match submit(engine, open, submission).await {
+        Ok(published) => published,
+        Err(error) => {
+            // Whoever gave no answer may have taken it.
+            if error.class() == Class::Unavailable {
+                unfinished(engine, open);
+            }
+            return Err(error);
+        }
+    };
+    count(&engine.counters().published);
+    engine.point(Point::Published)?;
+    if let Some(commit) = published.commit {
         for f in &mut follow {
-            self.name_anew(f).await?;
+            at_branch(&mut f.record, commit);
         }
-        let mut stored: Vec<Option<Arc<Revision>>> = vec![None; follow.len()];
-        let mut open: Vec<usize> = (0..follow.len()).collect();
-        for _ in 0..16 {
-            if open.is_empty() {
-                return Ok(stored);
-            }
-            let writes: Vec<RecordWrite> = open
+    }
+    let stored = match record(engine, follow).await {
+        Ok(stored) => stored,
+        Err(error) => {
+            // What the change says beside its refs stands in its intent alone.
+            let repos = &engine.inner.repos;
+            let intent = published.intent;
+            intent
                 .iter()
-                .filter_map(|i| follow.get(*i).map(write_of))
-                .collect();
-            let answers = self.ports().records.commit(writes).await;
-            let mut again = Vec::new();
-            for (i, answer) in open.into_iter().zip(answers) {
-                let Some(f) = follow.get_mut(i) else { continue };
-                match answer {
-                    Ok(Some(record)) => {
-                        count(&self.counters().records);
-                        let record = Arc::new(record);
-                        self.learn_revision(Arc::clone(&record));
-                        self.leaves(&record);
-                        if let Some(place) = stored.get_mut(i) {
-                            *place = Some(record);
-                        }
-                    }
-                    Ok(None) => self.recorded_gone(f),
-                    Err(e) if e.class == Class::NotFound => self.recorded_gone(f),
-                    Err(e) if e.class == Class::Conflict => {
-                        self.rebase(f).await?;
-                        again.push(i);
-                    }
-                    Err(source) => return Err(Error::Port { source }),
+                .for_each(|id| repos.leave_open(open.repo.url(), *id));
+            unfinished(engine, open);
+            return Err(error);
+        }
+    };
+    engine.point(Point::Recorded)?;
+    if let Some(intent) = published.intent
+        && let Err(error) = open.repo.settle(&[intent])
+    {
+        // All of it stands: whoever asked is not told otherwise. The next start finds nothing left to do.
+        tracing::warn!(%error, "an intent that is done cannot be settled");
+    }
+    engine.point(Point::Settled)?;
+    Ok(stored)
+}
+
+/// Git may say what no record says: nothing is decided about the repository's packages before
+/// somebody has looked.
+fn unfinished(engine: &Engine, open: &Open) {
+    engine.inner.repos.unrecorded(open.key());
+    engine.inner.queue.add(Key::Repository(open.key().clone()));
+}
+
+/// Makes sure that no record has this name, by the store's word: a list that came late may have
+/// taken a published revision out of the index, and its record would be written over. Returns
+/// the uid of the one that is to be made: Porch's, if the name was never used before (A5).
+///
+/// # Errors
+/// `Conflict` if there is one, which is known from then on.
+pub(crate) async fn unrecorded(engine: &Engine, key: &ObjectKey) -> Result<Uid> {
+    let port = |source| Error::Port { source };
+    let Ports { records, ids, .. } = engine.ports();
+    if let Some(stored) = records.get(key).await.map_err(port)? {
+        engine.learn_revision(stored);
+        return Err(Error::conflict(format!("{} exists", key.name)));
+    }
+    Ok(if records.is_retired(key).await.map_err(port)? {
+        ids.fresh_uid()
+    } else {
+        ids.revision_uid(&key.namespace, &key.name)
+    })
+}
+
+/// Submits, and waits for the answer of a remote that gives none at once.
+///
+/// # Errors
+/// Another registration writes there; a refusal, by its class; what could not be attempted.
+pub(crate) async fn submit(
+    engine: &Engine,
+    open: &Open,
+    submission: Submission,
+) -> Result<store::Published> {
+    registrations::may_write(engine, open)?;
+    let address = open.repo.url();
+    waiting::is_heard(engine, address)?;
+    waiting::remote(engine, address, hear(engine, open, submission)).await
+}
+
+/// Submits, and asks for the answer until there is one.
+async fn hear(engine: &Engine, open: &Open, submission: Submission) -> Result<store::Published> {
+    let failed = |source| Error::Store {
+        attempt: "publish to the repository",
+        source,
+    };
+    let mut answer = open.repo.submit(submission).await.map_err(failed)?;
+    let begun = Instant::now();
+    let mut wait = Duration::from_millis(200);
+    loop {
+        match answer {
+            Answer::Published(published) => return Ok(published),
+            Answer::Refused(refusal) => {
+                count(&engine.counters().refused);
+                return Err(refused(&refusal));
+            }
+            Answer::Pending(handle) => {
+                let patient = wait <= Duration::from_secs(10) && begun.elapsed() < HEARING;
+                if !patient || engine.is_stopped() {
+                    return Err(unheard(open.repo.url()));
                 }
-            }
-            open = again;
-        }
-        Err(Error::conflict(
-            "the package revision is being changed by many at once; try again",
-        ))
-    }
-
-    /// A record that git brings back under a name that was used is another object than the one that
-    /// went: clients that remember the old one's uid must not take it for that (A5).
-    async fn name_anew(&self, f: &mut Follow) -> Result<()> {
-        // Every record was thrown away, and comes back as what it was.
-        if self.inner.options.rebuild {
-            return Ok(());
-        }
-        let Ports { records, ids, .. } = self.ports();
-        let Record::Put { record, .. } = &mut f.record else {
-            return Ok(());
-        };
-        let key = &record.key;
-        let first = ids.revision_uid(&key.namespace, &key.name);
-        if f.from.is_none() && record.meta.uid.as_ref() == Some(&first) {
-            let used = records.is_retired(key).await;
-            if used.map_err(|source| Error::Port { source })? {
-                record.meta.uid = Some(ids.fresh_uid());
+                tokio::time::sleep(wait).await;
+                wait *= 2;
+                answer = open.repo.outcome(handle).await.map_err(failed)?;
             }
         }
-        Ok(())
     }
+}
 
-    /// A record of a repository that is not registered any more goes as those before it went: whoever took the registration
-    /// away may have looked before it was there.
-    fn leaves(&self, record: &Revision) {
-        let (namespace, name) = (&record.key.namespace, &record.repository);
-        if self.world(|w| w.repository(namespace, name).is_some()) {
-            return;
-        }
-        if let Ok(name) = model::ObjectName::parse(name.as_str()) {
-            let key = ObjectKey::new(namespace.clone(), name);
-            self.inner.queue.add(Key::Repository(key));
-        }
+/// Writes records, each on top of what others changed on it meanwhile.
+///
+/// # Errors
+/// The object store cannot be written.
+pub(crate) async fn record(
+    engine: &Engine,
+    mut follow: Vec<Follow>,
+) -> Result<Vec<Option<Arc<Revision>>>> {
+    for f in &mut follow {
+        name_anew(engine, f).await?;
     }
-
-    fn recorded_gone(&self, f: &Follow) {
-        count(&self.counters().records);
-        if let Some(from) = &f.from {
-            // The deletion's own version comes with the watch; until then this one hides it.
-            self.learn_revision_gone(&from.key, &from.meta.resource_version);
+    let mut stored: Vec<Option<Arc<Revision>>> = vec![None; follow.len()];
+    let mut open: Vec<usize> = (0..follow.len()).collect();
+    for _ in 0..16 {
+        if open.is_empty() {
+            return Ok(stored);
         }
-    }
-
-    async fn rebase(&self, f: &mut Follow) -> Result<()> {
-        let key = match &f.record {
-            Record::Put { record, .. } => record.key.clone(),
-            Record::Delete(key) => key.clone(),
-        };
-        let current = self.ports().records.get(&key).await;
-        let current = current.map_err(|source| Error::Port { source })?;
-        if let (true, None, Some(from)) = (f.found, &current, &f.from) {
-            // Made on top of a record that a list from the past showed: its owner, its labels and its uid
-            // are another object's. Git tells what it is once nobody takes it for that one.
-            self.learn_revision_gone(&from.key, &from.meta.resource_version);
-            return Err(Error::conflict(format!("{} has gone", key.name)));
-        }
-        if let (Record::Put { record, .. }, Some(current)) = (&mut f.record, &current) {
-            let before = f.from.as_ref().map(|r| &r.meta);
-            let meta = merge_meta(before, &record.meta, &current.meta);
-            if f.found && same_state(record, current) {
-                let deployment = record.deployment;
-                **record = current.clone();
-                record.deployment = deployment;
+        let writes: Vec<RecordWrite> = open
+            .iter()
+            .filter_map(|i| follow.get(*i).map(write_of))
+            .collect();
+        let answers = engine.ports().records.commit(writes).await;
+        let mut again = Vec::new();
+        for (i, answer) in open.into_iter().zip(answers) {
+            let Some(f) = follow.get_mut(i) else { continue };
+            match answer {
+                Ok(Some(record)) => {
+                    count(&engine.counters().records);
+                    let record = Arc::new(record);
+                    engine.learn_revision(Arc::clone(&record));
+                    leaves(engine, &record);
+                    if let Some(place) = stored.get_mut(i) {
+                        *place = Some(record);
+                    }
+                }
+                Ok(None) => recorded_gone(engine, f),
+                Err(e) if e.class == Class::NotFound => recorded_gone(engine, f),
+                Err(e) if e.class == Class::Conflict => {
+                    rebase(engine, f).await?;
+                    again.push(i);
+                }
+                Err(source) => return Err(Error::Port { source }),
             }
-            record.meta = meta;
         }
-        f.from = current.map(Arc::new);
-        Ok(())
+        open = again;
     }
+    Err(Error::conflict(
+        "the package revision is being changed by many at once; try again",
+    ))
+}
+
+/// A record that git brings back under a name that was used is another object than the one that
+/// went: clients that remember the old one's uid must not take it for that (A5).
+async fn name_anew(engine: &Engine, f: &mut Follow) -> Result<()> {
+    // Every record was thrown away, and comes back as what it was.
+    if engine.inner.options.rebuild {
+        return Ok(());
+    }
+    let Ports { records, ids, .. } = engine.ports();
+    let Record::Put { record, .. } = &mut f.record else {
+        return Ok(());
+    };
+    let key = &record.key;
+    let first = ids.revision_uid(&key.namespace, &key.name);
+    if f.from.is_none() && record.meta.uid.as_ref() == Some(&first) {
+        let used = records.is_retired(key).await;
+        if used.map_err(|source| Error::Port { source })? {
+            record.meta.uid = Some(ids.fresh_uid());
+        }
+    }
+    Ok(())
+}
+
+/// A record of a repository that is not registered any more goes as those before it went: whoever took the registration
+/// away may have looked before it was there.
+fn leaves(engine: &Engine, record: &Revision) {
+    let (namespace, name) = (&record.key.namespace, &record.repository);
+    if engine.world(|w| w.repository(namespace, name).is_some()) {
+        return;
+    }
+    if let Ok(name) = model::ObjectName::parse(name.as_str()) {
+        let key = ObjectKey::new(namespace.clone(), name);
+        engine.inner.queue.add(Key::Repository(key));
+    }
+}
+
+fn recorded_gone(engine: &Engine, f: &Follow) {
+    count(&engine.counters().records);
+    if let Some(from) = &f.from {
+        // The deletion's own version comes with the watch; until then this one hides it.
+        engine.learn_revision_gone(&from.key, &from.meta.resource_version);
+    }
+}
+
+async fn rebase(engine: &Engine, f: &mut Follow) -> Result<()> {
+    let key = match &f.record {
+        Record::Put { record, .. } => record.key.clone(),
+        Record::Delete(key) => key.clone(),
+    };
+    let current = engine.ports().records.get(&key).await;
+    let current = current.map_err(|source| Error::Port { source })?;
+    if let (true, None, Some(from)) = (f.found, &current, &f.from) {
+        // Made on top of a record that a list from the past showed: its owner, its labels and its uid
+        // are another object's. Git tells what it is once nobody takes it for that one.
+        engine.learn_revision_gone(&from.key, &from.meta.resource_version);
+        return Err(Error::conflict(format!("{} has gone", key.name)));
+    }
+    if let (Record::Put { record, .. }, Some(current)) = (&mut f.record, &current) {
+        let before = f.from.as_ref().map(|r| &r.meta);
+        let meta = merge_meta(before, &record.meta, &current.meta);
+        if f.found && same_state(record, current) {
+            let deployment = record.deployment;
+            **record = current.clone();
+            record.deployment = deployment;
+        }
+        record.meta = meta;
+    }
+    f.from = current.map(Arc::new);
+    Ok(())
 }
 
 /// Whether two records describe the same commit in the same state.

@@ -15,7 +15,7 @@ use crate::ports::{EventType, OurKind};
 use crate::prepare::{self, Prepared};
 use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, opening, publish, waiting};
 
 /// Makes a draft, if nothing else stands there than what was `seen`.
 pub(super) async fn create(
@@ -25,9 +25,9 @@ pub(super) async fn create(
     step: &CreateDraft,
 ) -> Result<Outcome> {
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
-    let open = engine.open(&step.key.namespace, &step.repository).await?;
+    let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
     let _held = sure(engine, &open, &package, seen).await?;
-    let uid = engine.unrecorded(&step.key).await?;
+    let uid = publish::unrecorded(engine, &step.key).await?;
     base_stands(engine, &package, step.base.as_ref())?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::create(engine, key, &open, uid, step).await?;
@@ -42,10 +42,10 @@ pub(super) async fn update(
     step: &UpdateDraft,
 ) -> Result<Outcome> {
     let package = PackageKey::of(&*expected(engine, &step.draft)?);
-    let _held = engine.earlier(engine.inner.locks.package(&package)).await;
+    let _held = waiting::earlier(engine, engine.inner.locks.package(&package)).await;
     engine.alive()?;
     let old = expected(engine, &step.draft)?;
-    let open = engine.open(&old.key.namespace, &old.repository).await?;
+    let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
     base_stands(engine, &package, step.base.as_ref())?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::update(engine, key, uid, (&open, &old), step).await?;
@@ -83,7 +83,7 @@ async fn sure(
     package: &PackageKey,
     seen: &[Arc<Revision>],
 ) -> Result<OwnedMutexGuard<()>> {
-    let held = engine.earlier(engine.inner.locks.package(package)).await;
+    let held = waiting::earlier(engine, engine.inner.locks.package(package)).await;
     engine.alive()?;
     // Of most packages git knows nothing else: one look is enough.
     if unseen(open, &package.package, seen)?.is_empty() {
@@ -92,7 +92,7 @@ async fn sure(
     // Whoever looks into the package holds it in turn.
     drop(held);
     let strange = uncover(engine, open, package, seen).await?;
-    let held = engine.earlier(engine.inner.locks.package(package)).await;
+    let held = waiting::earlier(engine, engine.inner.locks.package(package)).await;
     engine.alive()?;
     let hidden = unseen(open, &package.package, seen)?;
     if hidden.iter().all(|name| strange.contains(name)) {
@@ -108,7 +108,7 @@ async fn finish(
     key: &ObjectKey,
     reason: &str,
 ) -> Result<Outcome> {
-    let stored = engine.publish(open, publication).await?;
+    let stored = publish::publish(engine, open, publication).await?;
     let record = stored.into_iter().next().flatten();
     let record = record.ok_or_else(|| Error::conflict("the draft was deleted meanwhile"))?;
     let from = record.upstream_lock.as_ref();
@@ -166,7 +166,7 @@ async fn superseded(
         follow: vec![Follow::delete(old)],
         ..Publication::default()
     };
-    engine.publish(open, publication).await?;
+    publish::publish(engine, open, publication).await?;
     let (draft, same) = (&old.key.name, &published.key.name);
     let message = format!("draft {draft} is deleted: it equals {same}");
     engine
@@ -183,9 +183,7 @@ async fn superseded(
 
 /// Keeps the commit that a lock will name in our mirror, whatever becomes of its ref (V1).
 async fn pin(engine: &Engine, upstream: &Revision) -> Result<()> {
-    let open = engine
-        .open(&upstream.key.namespace, &upstream.repository)
-        .await?;
+    let open = opening::open(engine, &upstream.key.namespace, &upstream.repository).await?;
     // A local repository is its owner's own: no refs of ours appear in an upstream.
     if open.repo.url().starts_with("file://") {
         return Ok(());
@@ -212,9 +210,7 @@ async fn pin(engine: &Engine, upstream: &Revision) -> Result<()> {
         ..store::Submission::default()
     };
     // A pin that is refused costs nothing now: the commit is there.
-    let submitted = engine
-        .remote(open.repo.url(), open.repo.submit(submission))
-        .await;
+    let submitted = waiting::remote(engine, open.repo.url(), open.repo.submit(submission)).await;
     let answer = submitted.map_err(failed)?;
     tracing::debug!(?answer, "pinned");
     Ok(())

@@ -11,7 +11,7 @@ use super::{Fate, Leaving, PlannedClass, Target, UpstreamChange, Verdict};
 use crate::prepare::{self, Metadata, Prepared};
 use crate::suppose::{NOTED, Noted, Supposed};
 use crate::usecase::rendered;
-use crate::{Error, Result, observe};
+use crate::{Error, Result, held, observe, opening};
 
 /// How often a variant is decided on until a draft follows: what is adopted or taken back comes first.
 const ROUNDS: usize = 8;
@@ -341,7 +341,7 @@ async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Content> {
     let key = o.variant.key();
     let prepared = match step {
         Step::CreateDraft(step) => {
-            let open = engine.open(&step.key.namespace, &step.repository).await?;
+            let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
             let uid = engine
                 .ports()
                 .ids
@@ -349,14 +349,14 @@ async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Content> {
             Box::pin(prepare::create(engine, key, &open, uid, step)).await?
         }
         Step::UpdateDraft(step) => {
-            let old = engine.revision(&step.draft.key).await?;
-            let open = engine.open(&old.key.namespace, &old.repository).await?;
+            let old = held::revision(engine, &step.draft.key).await?;
+            let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
             let uid = o.variant.meta().uid.as_ref();
             Box::pin(prepare::update(engine, key, uid, (&open, &old), step)).await?
         }
         Step::RenderDraft { revision, .. } => {
-            let old = engine.revision(&revision.key).await?;
-            let open = engine.open(&old.key.namespace, &old.repository).await?;
+            let old = held::revision(engine, &revision.key).await?;
+            let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
             let by = prepare::service(engine, key);
             let (record, files) = Box::pin(rendered(engine, &by, &open, &old)).await?;
             return Ok(Content::Draft(Box::new(Made { record, files })));
@@ -418,10 +418,8 @@ async fn class(
     let engine = &world.engine;
     let published = match base {
         Some(base) => {
-            let open = engine
-                .open(&record.key.namespace, &record.repository)
-                .await?;
-            Some(engine.snapshot(&open, base.tree)?.files.clone())
+            let open = opening::open(engine, &record.key.namespace, &record.repository).await?;
+            Some(open.snapshot(base.tree)?.files.clone())
         }
         None => None,
     };

@@ -12,9 +12,10 @@ use store::{CommitSpec, Content, Opaque, Written};
 
 use crate::commits::{DraftCommit, Drafted, told};
 use crate::git::{Subject, committer};
+use crate::observe::facts;
 use crate::repos::Open;
 use crate::usecase::Caller;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, commits};
 
 /// What the trailer says beside the trees.
 pub(super) struct Noted<'a> {
@@ -79,7 +80,7 @@ impl Commits<'_> {
         let v = self.output()?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
-        self.engine.keep_facts(v_tree, &self.derived.v);
+        facts::keep(self.engine, v_tree, &self.derived.v);
         let machine = noted.machine(self.workspace, (v_tree, m_tree), self.derived);
         let beside = v.as_ref().map(Written::commit);
         let parents: Vec<_> = std::iter::once(head).chain(beside).collect();
@@ -110,7 +111,7 @@ impl Commits<'_> {
             Some(self.aside(&self.derived.tip, &[], "a tree")?)
         };
         let tree = tip.as_ref().map_or(Ok(m_tree), tree_of)?;
-        self.engine.keep_facts(v_tree, &self.derived.v);
+        facts::keep(self.engine, v_tree, &self.derived.v);
         let machine = noted.machine(self.workspace, (v_tree, m_tree), self.derived);
         let parents: Vec<_> = std::iter::once(old.commit).chain(beside).collect();
         let written = self.commit(tree, &parents, Subject::Render, why.join("; "), &machine)?;
@@ -134,7 +135,8 @@ impl Commits<'_> {
         body: String,
         machine: &Machine,
     ) -> Result<Drafted> {
-        self.engine.build(
+        commits::build(
+            self.engine,
             self.open,
             self.by,
             &DraftCommit {

@@ -16,7 +16,7 @@ use crate::git::Subject;
 use crate::index::PackageKey;
 use crate::repos::Open;
 use crate::usecase::{new_record, not_carried};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, conversation};
 
 /// A new draft.
 ///
@@ -34,8 +34,8 @@ pub(crate) async fn create(
     let (input, theirs) =
         inputs::input(engine, open, &step.upstream, &step.recipe, base, None).await?;
     let mut announced = Some(open.repo.announce());
-    let mut derived = engine.derive(input, &mut announced).await?;
-    let opaque = inputs::opaque(engine, open, base.map(|b| b.tree))?;
+    let mut derived = conversation::derive(engine, input, &mut announced).await?;
+    let opaque = inputs::opaque(open, base.map(|b| b.tree))?;
     derived.conditions.extend(not_carried(&theirs, &opaque));
     if derived.m_equals_p
         && let OnEqual::NoteDigest(revision) = &step.on_equal
@@ -64,7 +64,7 @@ pub(crate) async fn create(
         directory: step.directory,
         recipe: &step.recipe,
     };
-    let (drafted, machine) = commits.fresh(engine.head(open)?, Subject::Task(&step.task), noted)?;
+    let (drafted, machine) = commits.fresh(open.head()?, Subject::Task(&step.task), noted)?;
     let mut record = new_record(
         engine,
         open,
@@ -107,8 +107,8 @@ pub(crate) async fn update(
     let (upstream, recipe) = (&step.upstream, &step.recipe);
     let (input, theirs) = inputs::input(engine, open, upstream, recipe, base, Some(draft)).await?;
     let mut announced = Some(open.repo.announce());
-    let mut derived = engine.derive(input, &mut announced).await?;
-    let opaque = inputs::opaque(engine, open, Some(old.tree))?;
+    let mut derived = conversation::derive(engine, input, &mut announced).await?;
+    let opaque = inputs::opaque(open, Some(old.tree))?;
     derived.conditions.extend(not_carried(&theirs, &opaque));
     let shown = open.layout.draft(&old.package, &old.workspace)?;
     if derived.m_equals_p

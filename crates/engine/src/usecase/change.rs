@@ -8,13 +8,14 @@ use plan::revision::{APPROVED_CLASS, Change, EXPECTED_TREE, UpdateObserved, upda
 use plan::variant::words;
 use store::Content;
 
-use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
+use super::{Caller, Input, Made, Preconditions, approve, content, delete, lifecycle};
 use super::{metadata, precondition, rebase, rejected};
 use crate::commits::{DraftCommit, Drafted, told};
 use crate::discover::LATEST;
 use crate::git::Subject;
+use crate::held::Held;
 use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, commits, conversation, held, publish, registrations};
 
 pub(super) async fn update(
     engine: &Engine,
@@ -23,7 +24,7 @@ pub(super) async fn update(
     door: Door,
     input: Input,
 ) -> Result<Made> {
-    let held = engine.hold(key).await?;
+    let held = held::hold(engine, key).await?;
     update_held(engine, by, door, input, &held).await
 }
 
@@ -98,7 +99,7 @@ async fn judged(
         return Ok(Made::of(new));
     }
     if change.content || change.lifecycle.is_some() || rebase::is_asked(old, &new) {
-        engine.may_write(&held.open)?;
+        registrations::may_write(engine, &held.open)?;
     }
     if rebase::is_asked(old, &new) {
         return rebase::rebase(engine, by, held, new).await;
@@ -201,9 +202,9 @@ async fn carry_out(
     publication.follow = vec![Follow::put(new, Some(Arc::clone(old)))];
     let stored = if moved {
         publication.announced = held.announced();
-        engine.publish(open, publication).await?
+        publish::publish(engine, open, publication).await?
     } else {
-        engine.record(publication.follow).await?
+        publish::record(engine, publication.follow).await?
     };
     if let Some(stored) = stored.into_iter().next().flatten() {
         made.revision = stored;
@@ -241,7 +242,7 @@ async fn commit(
     new: &mut Revision,
 ) -> Result<Option<Commit>> {
     let (open, old) = (&held.open, &held.revision);
-    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    let (snapshot, _) = open.snapshot_within(old.tree)?;
     let mut files = snapshot.files.clone();
     metadata::apply(&mut files, &metadata::edits(input, Some(old)))?;
     content::settle_conflicts(&mut files, new)?;
@@ -253,10 +254,11 @@ async fn commit(
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = engine.render(files, options).await?;
+    let rendered = conversation::render(engine, files, options).await?;
     content::check(&rendered)?;
     let told_before = content::said(old);
-    let drafted = engine.build(
+    let drafted = commits::build(
+        engine,
         open,
         by,
         &DraftCommit {

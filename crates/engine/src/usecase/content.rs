@@ -13,13 +13,14 @@ use plan::revision::save as judge;
 use store::{Content, Opaque, Written};
 
 use super::sources::LEFT_OUT;
-use super::{Caller, Held, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
+use super::{Caller, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
 use crate::commits::{DraftCommit, Drafted, fits, told};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
+use crate::held::Held;
 use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, commits, conversation, held, publish, registrations};
 
 /// The annotations that ask to keep a draft although its render failed; the second is Porch's.
 const KEEP: [&str; 2] = [
@@ -41,7 +42,7 @@ pub(super) async fn save(
     preconditions: &Preconditions,
     save: Save,
 ) -> Result<Made> {
-    let held = engine.hold(key).await?;
+    let held = held::hold(engine, key).await?;
     let made = save_held(engine, by, &held, preconditions, save).await;
     made.map_err(|error| held.race.tell(error))
 }
@@ -56,7 +57,7 @@ async fn save_held(
     let (open, old) = (&held.open, &held.revision);
     precondition(old, preconditions, &old.content_version)?;
     judge(old).map_err(rejected)?;
-    let (snapshot, beyond) = engine.snapshot_within(open, old.tree)?;
+    let (snapshot, beyond) = open.snapshot_within(old.tree)?;
     let kept = unshown::merge(&snapshot, save)?;
     readable(&kept.files)?;
     fits(open, &kept.files, &kept.opaque)?;
@@ -90,7 +91,7 @@ pub(super) async fn render(
     key: &ObjectKey,
     at: CommitId,
 ) -> Result<Made> {
-    let held = engine.hold(key).await?;
+    let held = held::hold(engine, key).await?;
     let (open, old) = (&held.open, &held.revision);
     if old.commit != at {
         return Err(Error::conflict(format!(
@@ -99,7 +100,7 @@ pub(super) async fn render(
         )));
     }
     judge(old).map_err(rejected)?;
-    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    let (snapshot, _) = open.snapshot_within(old.tree)?;
     let before = (&snapshot.files, snapshot.opaque.as_slice());
     put(engine, by, &held, snapshot.files.clone(), before).await
 }
@@ -113,7 +114,7 @@ async fn put(
     before: (&Files, &[Opaque]),
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
-    engine.may_write(open)?;
+    registrations::may_write(engine, open)?;
     let Rewritten {
         record,
         drafted,
@@ -136,7 +137,7 @@ async fn put(
         ..Publication::default()
     };
     drafted.publish(&mut publication);
-    let stored = engine.publish(open, publication).await?;
+    let stored = publish::publish(engine, open, publication).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {
         made.revision = stored;
     }
@@ -153,7 +154,7 @@ pub(crate) async fn rendered(
     open: &Open,
     old: &Arc<Revision>,
 ) -> Result<(Revision, Files)> {
-    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    let (snapshot, _) = open.snapshot_within(old.tree)?;
     let before = (&snapshot.files, snapshot.opaque.as_slice());
     let files = snapshot.files.clone();
     let rewritten = rewrite(engine, by, (open, old), files, before).await?;
@@ -186,7 +187,7 @@ async fn rewrite(
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = engine.render(files, options).await?;
+    let rendered = conversation::render(engine, files, options).await?;
     if !keep {
         check(&rendered)?;
     }
@@ -194,7 +195,8 @@ async fn rewrite(
     resolve(before, &files, &mut new);
     settle_conflicts(&mut files, &mut new)?;
     let said = said(old);
-    let drafted = engine.build(
+    let drafted = commits::build(
+        engine,
         open,
         by,
         &DraftCommit {

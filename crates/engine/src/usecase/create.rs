@@ -19,7 +19,9 @@ use crate::git::Subject;
 use crate::observe::repository_summary;
 use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{
+    Engine, Error, Result, commits, conversation, opening, publish, registrations, waiting,
+};
 
 pub(super) async fn create(
     engine: &Engine,
@@ -28,7 +30,7 @@ pub(super) async fn create(
     input: Input,
 ) -> Result<Made> {
     let key = PackageKey::new(namespace, &input.repository, &input.package);
-    let (guard, race) = engine.earlier(engine.inner.locks.for_request(&key)).await;
+    let (guard, race) = waiting::earlier(engine, engine.inner.locks.for_request(&key)).await;
     let made = async {
         let _making = engine.inner.locks.making(&key)?;
         within(engine, by, namespace, input, &key).await
@@ -47,7 +49,7 @@ async fn within(
     key: &PackageKey,
 ) -> Result<Made> {
     engine.alive()?;
-    let open = match engine.open(namespace, &input.repository).await {
+    let open = match opening::open(engine, namespace, &input.repository).await {
         Ok(open) => Some(open),
         Err(Error::NotFound { .. }) => None,
         Err(error) => return Err(error),
@@ -103,7 +105,7 @@ fn observe(
         repository: open.and_then(|open| {
             let stored = engine.world(|w| w.repositories.get(open.key()).cloned())?;
             Some(RepositorySummary {
-                writable: engine.writable(open),
+                writable: registrations::writable(engine, open),
                 ..repository_summary(&stored)
             })
         }),
@@ -138,12 +140,13 @@ async fn carry_out(
     input: Input,
     plan: CreatePlan,
 ) -> Result<Made> {
-    let uid = engine.unrecorded(&plan.key).await?;
+    let uid = publish::unrecorded(engine, &plan.key).await?;
     let mut content = sources::content(engine, by, open, key, &plan.source).await?;
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
     let rendered = render(engine, &input, &content).await?;
     let leaves = leaves_at(engine, open, key, &plan.source)?;
-    let drafted = engine.build(
+    let drafted = commits::build(
+        engine,
         open,
         by,
         &DraftCommit {
@@ -202,7 +205,7 @@ async fn carry_out(
         ..Publication::default()
     };
     drafted.publish(&mut publication);
-    let stored = engine.publish(open, publication).await?;
+    let stored = publish::publish(engine, open, publication).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {
         made.revision = stored;
     }
@@ -213,11 +216,11 @@ async fn carry_out(
 /// holds what nobody published leaves it at that revision: its content knows nothing of that work, so an approval must
 /// refuse it until the draft is based anew (V20).
 fn leaves_at(engine: &Engine, open: &Open, key: &PackageKey, source: &Source) -> Result<CommitId> {
-    let head = engine.head(open)?;
+    let head = open.head()?;
     let (Source::Edit(from) | Source::Upgrade { local: from, .. }) = source else {
         return Ok(head);
     };
-    let on_branch = engine.tree_at(open, head, &key.package)?;
+    let on_branch = open.tree_at(head, &key.package)?;
     let known = engine.world(|w| w.revisions.of_package(key));
     let mut published = known
         .iter()
@@ -244,7 +247,7 @@ async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> R
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = engine.render(content.files.clone(), options).await?;
+    let rendered = conversation::render(engine, content.files.clone(), options).await?;
     if !keep {
         content::check(&rendered)?;
     }

@@ -8,14 +8,15 @@ use store::{BranchEdit, Expect, RefEdit, RefName, Scope};
 
 use super::approve::relabel;
 use super::lifecycle::mark;
-use super::{Caller, Held, Made, Preconditions, precondition, rejected};
+use super::{Caller, Made, Preconditions, precondition, rejected};
 use crate::discover::{by_person, tag_of};
 use crate::git::{Message, Subject, author_of, committer};
+use crate::held::Held;
 use crate::index::PackageKey;
 use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind, rfc3339};
 use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, held, publish, registrations};
 
 pub(super) async fn delete(
     engine: &Engine,
@@ -23,7 +24,7 @@ pub(super) async fn delete(
     key: &ObjectKey,
     preconditions: &Preconditions,
 ) -> Result<Option<Made>> {
-    let held = engine.hold(key).await?;
+    let held = held::hold(engine, key).await?;
     let made = delete_held(engine, by, &held, preconditions).await;
     made.map_err(|error| held.race.tell(error))
 }
@@ -39,7 +40,7 @@ pub(super) async fn delete_held(
     if leaves(engine, revision).await? {
         return forget(engine, by, revision).await;
     }
-    engine.may_write(&held.open)?;
+    registrations::may_write(engine, &held.open)?;
     let plan = judge(&DeleteObserved {
         revision: Arc::clone(revision),
         followers: followers(engine, revision)?,
@@ -85,7 +86,7 @@ async fn forget(engine: &Engine, by: &Caller, revision: &Arc<Revision>) -> Resul
         return wait_for_finalizers(engine, by, revision).await.map(Some);
     }
     if !by.dry_run {
-        engine.record(vec![Follow::delete(revision)]).await?;
+        publish::record(engine, vec![Follow::delete(revision)]).await?;
     }
     Ok(None)
 }
@@ -103,9 +104,11 @@ async fn wait_for_finalizers(
     if by.dry_run || record == **revision {
         return Ok(Made::of(record));
     }
-    let stored = engine
-        .record(vec![Follow::put(record, Some(Arc::clone(revision)))])
-        .await?;
+    let stored = publish::record(
+        engine,
+        vec![Follow::put(record, Some(Arc::clone(revision)))],
+    )
+    .await?;
     let stored = stored.into_iter().next().flatten();
     Ok(Made::of(stored.ok_or_else(|| {
         Error::conflict("the package revision was deleted meanwhile")
@@ -115,7 +118,7 @@ async fn wait_for_finalizers(
 /// Deletes a revision whose finalizers are gone; it was judged when its deletion was asked for.
 pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<()> {
     if leaves(engine, &held.revision).await? {
-        engine.record(vec![Follow::delete(&held.revision)]).await?;
+        publish::record(engine, vec![Follow::delete(&held.revision)]).await?;
         return Ok(());
     }
     let expected = plan::variant::RevisionRef::of(&held.revision);
@@ -171,7 +174,7 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
             publication.branch = Some(removal(engine, by, held)?);
         }
     }
-    engine.publish(open, publication).await?;
+    publish::publish(engine, open, publication).await?;
     if let Some(kept) = kept {
         let message = format!(
             "draft {} is deleted; what people committed to it is kept as {}",

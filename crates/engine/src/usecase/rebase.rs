@@ -10,12 +10,13 @@ use package::conflicts::{Draft, carry, sort};
 use package::merge::{MergeOptions, merge};
 use store::Content;
 
-use super::{Caller, Held, Made, approve, content, lifecycle};
+use super::{Caller, Made, approve, content, lifecycle};
 use crate::commits::{DraftCommit, told};
 use crate::discover::chain;
 use crate::git::Subject;
+use crate::held::Held;
 use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, commits, conversation, publish};
 
 /// The annotation that asks for it.
 const REBASE: &str = "offshoot.dev/rebase";
@@ -52,9 +53,9 @@ pub(super) async fn rebase(
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     new.meta.annotations.remove(REBASE);
-    let head = engine.head(open)?;
-    let was = approve::based_on(engine, open, old, head)?;
-    let now = engine.tree_at(open, head, &old.package)?;
+    let head = open.head()?;
+    let was = approve::based_on(open, old, head)?;
+    let now = open.tree_at(head, &old.package)?;
     let (Some(was), Some(now)) = (was, now.filter(|now| Some(*now) != was)) else {
         let mut publication = Publication::default();
         if old.lifecycle != Lifecycle::Draft {
@@ -63,9 +64,9 @@ pub(super) async fn rebase(
         }
         return finish(engine, by, held, publication, new).await;
     };
-    let tip = engine.snapshot(open, old.tree)?;
-    let base = engine.snapshot(open, was)?.files.clone();
-    let upstream = engine.snapshot(open, now)?.files.clone();
+    let tip = open.snapshot(old.tree)?;
+    let base = open.snapshot(was)?.files.clone();
+    let upstream = open.snapshot(now)?.files.clone();
     let local = tip.files.clone();
     let options = MergeOptions::in_draft(ConflictPolicy::Block);
     let theirs = upstream.clone();
@@ -87,10 +88,11 @@ pub(super) async fn rebase(
         // Neither the draft's own gate is left, nor one of the revision that it is based on.
         content::note_conflicts(&mut files, &new)?;
     }
-    let rendered = engine.render(files, Default::default()).await?;
+    let rendered = conversation::render(engine, files, Default::default()).await?;
     content::check(&rendered)?;
     let said = content::said(old);
-    let drafted = engine.build(
+    let drafted = commits::build(
+        engine,
         open,
         by,
         &DraftCommit {
@@ -155,10 +157,10 @@ async fn finish(
     }
     let follow = vec![Follow::put(new.clone(), Some(Arc::clone(&held.revision)))];
     let stored = if publication.refs.is_empty() {
-        engine.record(follow).await?
+        publish::record(engine, follow).await?
     } else {
         publication.follow = follow;
-        engine.publish(&held.open, publication).await?
+        publish::publish(engine, &held.open, publication).await?
     };
     Ok(Made::of(
         stored

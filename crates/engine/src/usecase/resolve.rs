@@ -16,13 +16,14 @@ use store::Content;
 use tokio::sync::Semaphore;
 
 use super::acted::Acted;
-use super::{Caller, Held, content, lifecycle};
+use super::{Caller, content, lifecycle};
 use crate::commits::{DraftCommit, Drafted, told};
 use crate::git::Subject;
+use crate::held::Held;
 use crate::index::PackageKey;
 use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, commits, conversation, publish, registrations};
 
 /// How many commits of a draft are looked through for what a side held.
 const HISTORY: usize = 100;
@@ -54,7 +55,7 @@ pub(super) async fn resolve(
         ..Publication::default()
     };
     drafted.publish(&mut publication);
-    let stored = engine.publish(open, publication).await?;
+    let stored = publish::publish(engine, open, publication).await?;
     let stored = stored.into_iter().next().flatten();
     Ok(Acted::Done(Some(stored.unwrap_or_else(|| Arc::new(new)))))
 }
@@ -87,15 +88,15 @@ async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution
             false => Acted::Already,
         }));
     }
-    engine.may_write(open)?;
-    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    registrations::may_write(engine, open)?;
+    let (snapshot, _) = open.snapshot_within(old.tree)?;
     let files = decided(engine, open, old, &snapshot.files, &waiting)?;
     let options = Options {
         package_bytes: Some(engine.inner.options.package_bytes),
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = engine.render(files, options).await?;
+    let rendered = conversation::render(engine, files, options).await?;
     content::check(&rendered)?;
     let mut files = rendered.files;
     let mut new = Revision::clone(old);
@@ -105,7 +106,8 @@ async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution
     }
     content::settle_conflicts(&mut files, &mut new)?;
     let said = content::said(old);
-    let drafted = engine.build(
+    let drafted = commits::build(
+        engine,
         open,
         by,
         &DraftCommit {
@@ -227,7 +229,6 @@ fn trailer(waiting: &[(&Conflict, &Choice)]) -> String {
 
 /// The packages in which the sides of a draft's conflicts stand: what the machine noted first, then its history.
 struct Packages<'a> {
-    engine: &'a Engine,
     open: &'a Open,
     old: &'a Revision,
     trees: Vec<TreeId>,
@@ -235,7 +236,7 @@ struct Packages<'a> {
 }
 
 impl<'a> Packages<'a> {
-    fn new(engine: &'a Engine, open: &'a Open, old: &'a Revision) -> Self {
+    fn new(engine: &Engine, open: &'a Open, old: &'a Revision) -> Self {
         let mut trees = Vec::new();
         if let Some(machine) = &old.machine {
             trees.extend([machine.v_tree, machine.m_tree]);
@@ -248,7 +249,6 @@ impl<'a> Packages<'a> {
             trees.extend(sibling.machine.as_ref().map(|m| m.v_tree));
         }
         Self {
-            engine,
             open,
             old,
             trees,
@@ -265,7 +265,7 @@ impl<'a> Packages<'a> {
                     continue;
                 }
                 // What is not here any more serves nobody.
-                if let Ok((snapshot, _)) = self.engine.snapshot_within(self.open, *tree)
+                if let Ok((snapshot, _)) = self.open.snapshot_within(*tree)
                     && serves(&snapshot.files)
                 {
                     return Ok(true);
@@ -289,7 +289,7 @@ impl<'a> Packages<'a> {
         for id in commits.map_err(failed)? {
             let parents = self.open.repo.commit(id).map_err(failed)?.parents.clone();
             for commit in std::iter::once(id).chain(parents) {
-                let tree = self.engine.tree_at(self.open, commit, &self.old.package)?;
+                let tree = self.open.tree_at(commit, &self.old.package)?;
                 self.trees.extend(tree);
             }
         }
