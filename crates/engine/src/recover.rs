@@ -11,9 +11,9 @@ use model::{CommitId, Lifecycle, Revision};
 use store::{Intent, RefName, Refs};
 
 use crate::codec::{self, Record};
-use crate::publish::{Follow, at_branch};
 use crate::repos::Open;
-use crate::{Engine, Error, Result, publish};
+use crate::transaction::{Follow, at_branch};
+use crate::{Engine, Error, Result, transaction};
 
 /// Completes or drops what a crash left half done; once for each URL, when its remote was asked.
 pub(crate) async fn complete(engine: &Engine, open: &Open) -> Result<()> {
@@ -61,7 +61,7 @@ async fn roll_forward(engine: &Engine, refs: &Refs, intent: &Intent) -> Result<(
         }
         follow.extend(still_due(engine, refs, record).await?);
     }
-    match publish::record(engine, follow).await {
+    match transaction::record(engine, follow).await {
         Ok(_) => Ok(()),
         Err(error) if error.is_refusal() => {
             // Refs are the truth: a look at the repository tells of what cannot be recorded.

@@ -7,9 +7,9 @@ use plan::variant::{Outcome, RevisionRef, Step};
 
 use crate::ports::{EventType, OurKind};
 use crate::prepare::{Metadata, metadata, service};
-use crate::publish::Follow;
+use crate::transaction::Follow;
 use crate::usecase::{Preconditions, input_of};
-use crate::{Engine, Error, Result, publish, usecase};
+use crate::{Engine, Error, Result, transaction, usecase};
 
 /// Carries out one step.
 ///
@@ -107,7 +107,7 @@ pub(super) async fn note(engine: &Engine, seen: &RevisionRef, digest: &Digest) -
     record.noted_digest = Some(digest.to_string());
     if record != *from {
         let follow = Follow::put(record, Some(from));
-        publish::record(engine, vec![follow]).await?;
+        transaction::record(engine, vec![follow]).await?;
     }
     Ok(())
 }

@@ -10,10 +10,10 @@ use model::{
 use package::merge::{Earlier, Leaf, Versions, within};
 
 use super::wrote::Wrote;
-use crate::commits::kept_conflicts;
 use crate::discover::approval;
 use crate::git::Notes;
 use crate::repos::Open;
+use crate::transaction::kept_conflicts;
 use crate::{Engine, Error, Result};
 
 /// How many commits are looked at for a revision.

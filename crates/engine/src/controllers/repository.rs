@@ -13,12 +13,12 @@ use crate::discover::Found;
 use crate::error::port;
 use crate::index::READ_ONLY;
 use crate::ports::{EventType, OurKind, Point, StoredRepository, rfc3339};
-use crate::publish::Follow;
 use crate::queue::Done;
 use crate::registrations;
 use crate::repos::Open;
 use crate::stats::count;
-use crate::{Engine, Error, Result, discover, opening, publish};
+use crate::transaction::Follow;
+use crate::{Engine, Error, Result, discover, opening, transaction};
 
 /// Porch's finalizer.
 const FINALIZER: &str = "config.porch.kpt.dev/repository";
@@ -317,7 +317,7 @@ async fn forget_records(engine: &Engine, key: &ObjectKey) -> Result<()> {
     };
     let all = engine.world(|w| w.revisions.of_repository(&key.namespace, &name));
     for some in all.chunks(256) {
-        publish::record(engine, some.iter().map(Follow::delete).collect()).await?;
+        transaction::record(engine, some.iter().map(Follow::delete).collect()).await?;
     }
     Ok(())
 }

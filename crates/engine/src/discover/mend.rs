@@ -9,14 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Class, CommitId, PackageName, RevisionNumber, WorkspaceName};
-use store::{Expect, RefEdit, RefName, Scope, Submission};
+use store::{Expect, RefEdit, RefName, Scope};
 
 use super::View;
 use super::history::approval;
 use super::survey::approved;
 use crate::git::{Layout, RefKind};
 use crate::repos::Open;
-use crate::{Engine, Error, Result, publish, registrations};
+use crate::{Engine, Error, Result, registrations, transaction};
 
 /// How many commits of a draft, and of a branch since a draft left it, are looked at.
 const LIMIT: usize = 1_000;
@@ -40,12 +40,8 @@ pub(super) async fn mend(
     }
     let named: Vec<&str> = refs.iter().map(|edit| edit.name.short()).collect();
     tracing::info!(url = open.repo.url(), refs = ?named, "completing what was cut short");
-    let submission = Submission {
-        refs,
-        ..Submission::default()
-    };
-    match publish::submit(engine, open, submission).await {
-        Ok(_) => Ok(true),
+    match transaction::move_refs(engine, open, refs).await {
+        Ok(()) => Ok(true),
         Err(error) if error.class() == Class::Denied => {
             tracing::warn!(url = open.repo.url(), error = %error.chain(), "refs stay left over");
             Ok(false)

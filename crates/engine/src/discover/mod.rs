@@ -26,10 +26,10 @@ use crate::codec::Record;
 use crate::git::RefKind;
 use crate::index::PackageKey;
 use crate::ports::{EventType, OurKind};
-use crate::publish::Follow;
 use crate::repos::{Open, Seen};
 use crate::stats::count;
-use crate::{Engine, Error, Result, publish, recover, registrations, waiting};
+use crate::transaction::Follow;
+use crate::{Engine, Error, Result, recover, registrations, transaction, waiting};
 
 pub(crate) use history::{approval, approved_last, by_person, highest_number, lineage};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
@@ -250,8 +250,8 @@ pub(crate) async fn package(
     }
     // Whoever sees the branch's head must have seen what was published of it: else it looks like nobody's package.
     let (heads, rest): (Vec<_>, Vec<_>) = survey.follow.into_iter().partition(is_new_head);
-    publish::record(engine, rest).await?;
-    publish::record(engine, heads).await?;
+    transaction::record(engine, rest).await?;
+    transaction::record(engine, heads).await?;
     drop(guard);
     for news in moved {
         let (kind, warning) = (OurKind::Repository, EventType::Warning);
@@ -300,17 +300,8 @@ async fn keep_lost(engine: &Engine, open: &Open, lost: &survey::Lost) -> Result<
     let kept = match registrations::writable(engine, open) {
         Err(why) => format!("it is not kept, since nothing is written there: {why}"),
         Ok(()) => {
-            let submission = store::Submission {
-                refs: vec![store::RefEdit {
-                    name: name.clone(),
-                    expect: store::Expect::Any,
-                    to: Some(lost.commit),
-                    scope: store::Scope::Local,
-                }],
-                ..store::Submission::default()
-            };
-            let answer = open.repo.submit(submission).await.map_err(failed)?;
-            if !matches!(answer, store::Answer::Published(_)) {
+            let lost = (name.clone(), lost.commit);
+            if !transaction::keep(engine, open, "keep lost commits", lost).await? {
                 return Ok(());
             }
             format!("it is kept as {}", name.as_str())

@@ -5,8 +5,8 @@ use model::{ObjectKey, OwnerReference};
 use super::record;
 use crate::codec::Record;
 use crate::index::PackageKey;
-use crate::publish::Follow;
 use crate::repos::Open;
+use crate::transaction::Follow;
 use crate::{Engine, Error, Result};
 
 /// Gives a new record what another server kept of the revision (A5): what it owns and who owns it stays.

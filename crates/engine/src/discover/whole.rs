@@ -7,9 +7,9 @@ use model::{CommitId, Condition, ReadinessGate, Revision, Status, TreeId};
 
 use super::MISSING;
 use crate::index::PackageKey;
-use crate::publish::Follow;
 use crate::repos::Open;
-use crate::{Engine, Error, Result, publish};
+use crate::transaction::Follow;
+use crate::{Engine, Error, Result, transaction};
 
 /// The condition of a revision whose objects are not all there.
 pub(crate) const OBJECTS: &str = "offshoot.dev/Objects";
@@ -82,7 +82,7 @@ async fn say_whether_whole(engine: &Engine, seen: &Revision, broken: &Broken) ->
         }
     }
     if record != *now {
-        publish::record(engine, vec![Follow::put(record, Some(now))]).await?;
+        transaction::record(engine, vec![Follow::put(record, Some(now))]).await?;
     }
     drop(guard);
     Ok(())

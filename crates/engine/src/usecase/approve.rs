@@ -14,9 +14,9 @@ use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;
 use crate::ports::rfc3339;
-use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result, publish};
+use crate::transaction::{Follow, Prepared, Transaction};
+use crate::{Engine, Error, Result};
 
 /// What the approver says to have seen.
 #[derive(Debug, Default)]
@@ -43,17 +43,9 @@ pub(super) async fn approve(
     if by.dry_run {
         return Ok(Made::of(record));
     }
-    let mut publication = publication(
-        engine,
-        by,
-        held,
-        (&observed, class.as_deref()),
-        &publish,
-        record,
-    )?;
-    publication.announced = held.announced();
-    let stored = publish::publish(engine, open, publication).await?;
-    match stored.into_iter().next().flatten() {
+    let seen = (&observed, class.as_deref());
+    let prepared = prepared(engine, by, held, seen, &publish, record)?;
+    match prepared.publish().await? {
         Some(record) => Ok(Made::of(record)),
         None => Err(Error::conflict(
             "the package revision was deleted meanwhile",
@@ -167,14 +159,14 @@ fn published(
     record
 }
 
-fn publication(
-    engine: &Engine,
+fn prepared<'e>(
+    engine: &'e Engine,
     by: &Caller,
-    held: &Held,
+    held: &'e Held,
     (observed, class): (&ApproveObserved, Option<&str>),
     publish: &Publish,
     record: Revision,
-) -> Result<Publication> {
+) -> Result<Transaction<'e, Prepared>> {
     let open = &held.open;
     let old = &held.revision;
     let dir = open.layout.dir(&old.package);
@@ -204,15 +196,13 @@ fn publication(
     let mut follow = vec![Follow::put_at_branch(record.clone(), Some(Arc::clone(old)))];
     follow.extend(relabel(&observed.siblings, &old.key, publish.number));
     follow.extend(placeholder(engine, open, &observed.siblings, &record));
-    Ok(Publication {
-        refs: vec![RefEdit::delete(
-            open.layout.proposed(&old.package, &old.workspace)?,
-            old.commit,
-        )],
-        branch: Some(edit),
-        follow,
-        ..Publication::default()
-    })
+    let proposal = open.layout.proposed(&old.package, &old.workspace)?;
+    let mut transaction = Transaction::begin(engine, open);
+    transaction
+        .move_refs([RefEdit::delete(proposal, old.commit)])
+        .change_branch(edit)
+        .as_announced(held.announced());
+    Ok(transaction.prepare(follow))
 }
 
 /// The longest text that is kept of what was seen.

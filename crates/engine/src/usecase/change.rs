@@ -10,12 +10,11 @@ use store::Content;
 
 use super::{Caller, Input, Made, Preconditions, approve, content, delete, lifecycle};
 use super::{metadata, precondition, rebase, rejected};
-use crate::commits::{DraftCommit, Drafted, told};
 use crate::discover::LATEST;
 use crate::git::Subject;
 use crate::held::Held;
-use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result, commits, conversation, held, publish, registrations};
+use crate::transaction::{Begun, DraftCommit, Follow, Tip, Transaction, told};
+use crate::{Engine, Error, Result, conversation, held, registrations};
 
 pub(super) async fn update(
     engine: &Engine,
@@ -159,7 +158,7 @@ fn wished(old: &Arc<Revision>, input: &Input) -> Revision {
 
 /// A content change under way.
 struct Commit {
-    drafted: Drafted,
+    tip: Tip,
     files: Files,
     render: model::RenderStatus,
 }
@@ -174,39 +173,30 @@ async fn carry_out(
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     let mut made = Made::of(new.clone());
-    let mut publication = Publication::default();
-    let mut drafted = None;
+    let mut transaction = Transaction::begin(engine, open);
     if change.content
-        && let Some(commit) = commit(engine, by, held, input, &mut new).await?
+        && let Some(commit) = commit(engine, by, held, input, (&mut transaction, &mut new)).await?
     {
-        content::take(&mut new, &commit.files, &commit.drafted.written)?;
+        content::take(&mut new, &commit.files, commit.tip)?;
         content::say(&mut new, content::said(old));
         made.render = Some(commit.render);
         made.files = Some(commit.files);
-        drafted = Some(commit.drafted);
     }
     let moved = new.commit != old.commit || change.lifecycle.is_some();
     if moved {
         let to = change.lifecycle.map_or(old.lifecycle, |(_, to)| to);
-        publication.refs = lifecycle::refs(open, old, to, new.commit)?;
+        transaction
+            .move_refs(lifecycle::refs(open, old, to, new.commit)?)
+            .as_announced(held.announced());
         lifecycle::moved(open, &mut new, to);
         note_rejection(engine, by, old, &mut new);
     }
-    if let Some(drafted) = drafted {
-        drafted.publish(&mut publication);
-    }
     made.revision = Arc::new(new.clone());
+    let prepared = transaction.prepare(vec![Follow::put(new, Some(Arc::clone(old)))]);
     if by.dry_run {
         return Ok(made);
     }
-    publication.follow = vec![Follow::put(new, Some(Arc::clone(old)))];
-    let stored = if moved {
-        publication.announced = held.announced();
-        publish::publish(engine, open, publication).await?
-    } else {
-        publish::record(engine, publication.follow).await?
-    };
-    if let Some(stored) = stored.into_iter().next().flatten() {
+    if let Some(stored) = prepared.publish().await? {
         made.revision = stored;
     }
     Ok(made)
@@ -239,7 +229,7 @@ async fn commit(
     by: &Caller,
     held: &Held,
     input: &Input,
-    new: &mut Revision,
+    (transaction, new): (&mut Transaction<'_, Begun>, &mut Revision),
 ) -> Result<Option<Commit>> {
     let (open, old) = (&held.open, &held.revision);
     let (snapshot, _) = open.snapshot_within(old.tree)?;
@@ -257,9 +247,7 @@ async fn commit(
     let rendered = conversation::render(engine, files, options).await?;
     content::check(&rendered)?;
     let told_before = content::said(old);
-    let drafted = commits::build(
-        engine,
-        open,
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
@@ -273,11 +261,11 @@ async fn commit(
             conflicts: told(&new.conflicts),
         },
     )?;
-    if drafted.written.tree() == Some(old.tree) && !said {
+    if tip.tree == old.tree && !said {
         return Err(Error::conflict("nothing would change"));
     }
     Ok(Some(Commit {
-        drafted,
+        tip,
         files: rendered.files,
         render: rendered.status,
     }))

@@ -10,17 +10,16 @@ use package::conflicts;
 use package::kptfile::Kptfile;
 use package::render::{Options, Rendered};
 use plan::revision::save as judge;
-use store::{Content, Opaque, Written};
+use store::{Content, Opaque};
 
 use super::sources::LEFT_OUT;
 use super::{Caller, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
-use crate::commits::{DraftCommit, Drafted, fits, told};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
 use crate::held::Held;
-use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result, commits, conversation, held, publish, registrations};
+use crate::transaction::{Begun, DraftCommit, Follow, Tip, Transaction, fits, told};
+use crate::{Engine, Error, Result, conversation, held, registrations};
 
 /// The annotations that ask to keep a draft although its render failed; the second is Porch's.
 const KEEP: [&str; 2] = [
@@ -115,30 +114,21 @@ async fn put(
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     registrations::may_write(engine, open)?;
-    let Rewritten {
-        record,
-        drafted,
-        mut made,
-    } = rewrite(engine, by, (open, old), files, before).await?;
+    let mut transaction = Transaction::begin(engine, open);
+    let rewritten = rewrite(by, &mut transaction, old, files, before).await?;
+    let Rewritten { record, mut made } = rewritten;
     // What failed fails again, and in the same way: there is nothing to write.
-    let same = drafted.written.tree() == Some(old.tree) && record.conflicts == old.conflicts;
+    let same = record.tree == old.tree && record.conflicts == old.conflicts;
     if same && is_failed(old) {
         made.revision = Arc::clone(old);
         return Ok(made);
     }
+    transaction.move_refs(lifecycle::refs(open, old, old.lifecycle, record.commit)?);
+    let prepared = transaction.prepare(vec![Follow::put(record, Some(Arc::clone(old)))]);
     if by.dry_run {
         return Ok(made);
     }
-    let refs = lifecycle::refs(open, old, old.lifecycle, record.commit)?;
-    let follow = vec![Follow::put(record, Some(Arc::clone(old)))];
-    let mut publication = Publication {
-        refs,
-        follow,
-        ..Publication::default()
-    };
-    drafted.publish(&mut publication);
-    let stored = publish::publish(engine, open, publication).await?;
-    if let Some(stored) = stored.into_iter().next().flatten() {
+    if let Some(stored) = prepared.publish().await? {
         made.revision = stored;
     }
     Ok(made)
@@ -157,7 +147,8 @@ pub(crate) async fn rendered(
     let (snapshot, _) = open.snapshot_within(old.tree)?;
     let before = (&snapshot.files, snapshot.opaque.as_slice());
     let files = snapshot.files.clone();
-    let rewritten = rewrite(engine, by, (open, old), files, before).await?;
+    let mut nowhere = Transaction::begin(engine, open);
+    let rewritten = rewrite(by, &mut nowhere, old, files, before).await?;
     let files = rewritten.made.files.unwrap_or_default();
     Ok((rewritten.record, files))
 }
@@ -166,16 +157,15 @@ pub(crate) async fn rendered(
 struct Rewritten {
     /// The record that tells of it.
     record: Revision,
-    drafted: Drafted,
     /// What whoever asked is answered.
     made: Made,
 }
 
 /// Renders these files and builds the commit that holds them. Nothing outside of memory changes.
 async fn rewrite(
-    engine: &Engine,
     by: &Caller,
-    (open, old): (&Open, &Arc<Revision>),
+    transaction: &mut Transaction<'_, Begun>,
+    old: &Arc<Revision>,
     files: Files,
     (before, opaque): (&Files, &[Opaque]),
 ) -> Result<Rewritten> {
@@ -183,11 +173,11 @@ async fn rewrite(
     let keep = keeps_failures(&old.meta);
     let options = Options {
         gate_failure: keep,
-        package_bytes: Some(engine.inner.options.package_bytes),
+        package_bytes: Some(transaction.engine().inner.options.package_bytes),
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = conversation::render(engine, files, options).await?;
+    let rendered = conversation::render(transaction.engine(), files, options).await?;
     if !keep {
         check(&rendered)?;
     }
@@ -195,9 +185,7 @@ async fn rewrite(
     resolve(before, &files, &mut new);
     settle_conflicts(&mut files, &mut new)?;
     let said = said(old);
-    let drafted = commits::build(
-        engine,
-        open,
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
@@ -211,7 +199,7 @@ async fn rewrite(
             conflicts: told(&new.conflicts),
         },
     )?;
-    take(&mut new, &files, &drafted.written)?;
+    take(&mut new, &files, tip)?;
     say(&mut new, said);
     let made = Made {
         render: Some(rendered.status),
@@ -219,11 +207,7 @@ async fn rewrite(
         files: Some(files),
         ..Made::of(new.clone())
     };
-    Ok(Rewritten {
-        record: new,
-        drafted,
-        made,
-    })
+    Ok(Rewritten { record: new, made })
 }
 
 /// What stays true of a draft whatever is saved into it: it was made without some of its upstream's files.
@@ -272,13 +256,11 @@ fn is_failed(record: &Revision) -> bool {
 }
 
 /// Takes a written commit and its files into the record.
-pub(super) fn take(record: &mut Revision, files: &Files, written: &Written) -> Result<()> {
+pub(super) fn take(record: &mut Revision, files: &Files, tip: Tip) -> Result<()> {
     let kptfile = readable(files)?;
-    record.commit = written.commit();
-    if let Some(tree) = written.tree()
-        && record.tree != tree
-    {
-        record.tree = tree;
+    record.commit = tip.commit;
+    if record.tree != tip.tree {
+        record.tree = tip.tree;
         record.content_version = String::new();
     }
     if let Some(lock) = &mut record.self_lock {

@@ -10,18 +10,15 @@ use model::{
 use package::render::{Options, Rendered};
 use plan::revision::{CreateObserved, CreatePlan, Creation, Source, create as judge};
 use plan::variant::RepositorySummary;
-use store::{Content as Put, RefEdit, Written};
+use store::{Content as Put, RefEdit};
 
 use super::{Caller, Input, Made, PackageKey, content, metadata, rejected, sources};
-use crate::commits::{DraftCommit, told};
 use crate::discover::{Origin, approved_last, self_lock};
 use crate::git::Subject;
 use crate::observe::repository_summary;
-use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{
-    Engine, Error, Result, commits, conversation, opening, publish, registrations, waiting,
-};
+use crate::transaction::{DraftCommit, Follow, Tip, Transaction, told};
+use crate::{Engine, Error, Result, conversation, opening, registrations, transaction, waiting};
 
 pub(super) async fn create(
     engine: &Engine,
@@ -140,14 +137,13 @@ async fn carry_out(
     input: Input,
     plan: CreatePlan,
 ) -> Result<Made> {
-    let uid = publish::unrecorded(engine, &plan.key).await?;
+    let uid = transaction::unrecorded(engine, &plan.key).await?;
     let mut content = sources::content(engine, by, open, key, &plan.source).await?;
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
     let rendered = render(engine, &input, &content).await?;
     let leaves = leaves_at(engine, open, key, &plan.source)?;
-    let drafted = commits::build(
-        engine,
-        open,
+    let mut transaction = Transaction::begin(engine, open);
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &key.package,
@@ -161,14 +157,7 @@ async fn carry_out(
             conflicts: told(&content.conflicts),
         },
     )?;
-    let mut record = new_record(
-        engine,
-        open,
-        key,
-        &plan.key,
-        &input.workspace,
-        (uid, &drafted.written),
-    );
+    let mut record = new_record(engine, open, key, &plan.key, &input.workspace, (uid, tip));
     record.tasks = vec![plan.task.clone()];
     record.meta.labels.clone_from(&input.meta.labels);
     record.meta.annotations.clone_from(&input.meta.annotations);
@@ -177,7 +166,7 @@ async fn carry_out(
     record.conflicts.clone_from(&content.conflicts);
     let render = rendered.status;
     record.render_status = Some(PackedRenderStatus::from(&render));
-    content::take(&mut record, &rendered.files, &drafted.written)?;
+    content::take(&mut record, &rendered.files, tip)?;
     content::say(&mut record, content.conditions);
     if let Source::Edit(source) = &plan.source {
         // A copy of what nobody rendered anew says what its source says.
@@ -193,20 +182,13 @@ async fn carry_out(
         warnings,
         ..Made::of(record.clone())
     };
+    let shown = open.layout.draft(&key.package, &input.workspace)?;
+    transaction.move_refs([RefEdit::create(shown, tip.commit)]);
+    let prepared = transaction.prepare(vec![Follow::put(record, None)]);
     if by.dry_run {
         return Ok(made);
     }
-    let mut publication = Publication {
-        refs: vec![RefEdit::create(
-            open.layout.draft(&key.package, &input.workspace)?,
-            drafted.written.commit(),
-        )],
-        follow: vec![Follow::put(record, None)],
-        ..Publication::default()
-    };
-    drafted.publish(&mut publication);
-    let stored = publish::publish(engine, open, publication).await?;
-    if let Some(stored) = stored.into_iter().next().flatten() {
+    if let Some(stored) = prepared.publish().await? {
         made.revision = stored;
     }
     Ok(made)
@@ -261,9 +243,9 @@ pub(crate) fn new_record(
     package: &PackageKey,
     key: &ObjectKey,
     workspace: &WorkspaceName,
-    (uid, written): (Uid, &Written),
+    (uid, tip): (Uid, Tip),
 ) -> Revision {
-    let origin = Origin::open(Lifecycle::Draft, workspace, written.commit());
+    let origin = Origin::open(Lifecycle::Draft, workspace, tip.commit);
     Revision {
         key: key.clone(),
         meta: ObjectMeta {
@@ -282,15 +264,15 @@ pub(crate) fn new_record(
         package_annotations: Pairs::new(),
         resolved_conflicts: Vec::new(),
         upstream_lock: None,
-        self_lock: Some(self_lock(open, &package.package, &origin, written.commit())),
+        self_lock: Some(self_lock(open, &package.package, &origin, tip.commit)),
         conditions: Vec::new(),
         deployment: open.repository.deployment,
         published_by: String::new(),
         published_at: String::new(),
         conflicts: Vec::new(),
         render_status: None,
-        commit: written.commit(),
-        tree: written.tree().unwrap_or_else(|| written.root()),
+        commit: tip.commit,
+        tree: tip.tree,
         machine: None,
         noted_digest: None,
         placeholder: false,

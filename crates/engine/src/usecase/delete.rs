@@ -15,8 +15,8 @@ use crate::held::Held;
 use crate::index::PackageKey;
 use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind, rfc3339};
-use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result, held, publish, registrations};
+use crate::transaction::{Follow, Transaction};
+use crate::{Engine, Error, Result, held, registrations, transaction};
 
 pub(super) async fn delete(
     engine: &Engine,
@@ -86,7 +86,7 @@ async fn forget(engine: &Engine, by: &Caller, revision: &Arc<Revision>) -> Resul
         return wait_for_finalizers(engine, by, revision).await.map(Some);
     }
     if !by.dry_run {
-        publish::record(engine, vec![Follow::delete(revision)]).await?;
+        transaction::record(engine, vec![Follow::delete(revision)]).await?;
     }
     Ok(None)
 }
@@ -104,7 +104,7 @@ async fn wait_for_finalizers(
     if by.dry_run || record == **revision {
         return Ok(Made::of(record));
     }
-    let stored = publish::record(
+    let stored = transaction::record(
         engine,
         vec![Follow::put(record, Some(Arc::clone(revision)))],
     )
@@ -118,7 +118,7 @@ async fn wait_for_finalizers(
 /// Deletes a revision whose finalizers are gone; it was judged when its deletion was asked for.
 pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<()> {
     if leaves(engine, &held.revision).await? {
-        publish::record(engine, vec![Follow::delete(&held.revision)]).await?;
+        transaction::record(engine, vec![Follow::delete(&held.revision)]).await?;
         return Ok(());
     }
     let expected = plan::variant::RevisionRef::of(&held.revision);
@@ -133,11 +133,9 @@ pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<
 async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan) -> Result<()> {
     let (open, revision) = (&held.open, &held.revision);
     let (package, workspace) = (&revision.package, &revision.workspace);
-    let mut publication = Publication {
-        follow: vec![Follow::delete(revision)],
-        announced: held.announced(),
-        ..Publication::default()
-    };
+    let mut follow = vec![Follow::delete(revision)];
+    let mut transaction = Transaction::begin(engine, open);
+    transaction.as_announced(held.announced());
     let mut kept = None;
     match plan {
         DeletePlan::DropDraft(_) => {
@@ -146,16 +144,14 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
             } else {
                 open.layout.draft(package, workspace)?
             };
-            publication
-                .refs
-                .push(RefEdit::delete(name, revision.commit));
+            transaction.move_refs([RefEdit::delete(name, revision.commit)]);
             kept = keep_people(engine, by, held)?;
-            publication.refs.extend(kept.clone());
+            transaction.move_refs(kept.clone());
         }
         DeletePlan::DropTag(_) => {
             let tag = open.layout.tag(package, &tag_of(revision))?;
-            publication.refs.push(RefEdit::delete(tag, revision.commit));
-            publication.refs.extend(deletion_mark(held)?);
+            transaction.move_refs([RefEdit::delete(tag, revision.commit)]);
+            transaction.move_refs(deletion_mark(held)?);
             let siblings = engine.world(|w| w.revisions.of_package(&PackageKey::of(revision)));
             let latest = siblings
                 .iter()
@@ -164,17 +160,15 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
                 .map(|s| s.revision)
                 .max();
             if let Some(latest) = latest {
-                publication
-                    .follow
-                    .extend(relabel(&siblings, &revision.key, latest));
+                follow.extend(relabel(&siblings, &revision.key, latest));
             }
         }
         DeletePlan::RemoveDirectory(_) => {
-            publication.refs.extend(deletion_mark(held)?);
-            publication.branch = Some(removal(engine, by, held)?);
+            transaction.move_refs(deletion_mark(held)?);
+            transaction.change_branch(removal(engine, by, held)?);
         }
     }
-    publish::publish(engine, open, publication).await?;
+    transaction.prepare(follow).publish().await?;
     if let Some(kept) = kept {
         let message = format!(
             "draft {} is deleted; what people committed to it is kept as {}",

@@ -11,12 +11,11 @@ use package::merge::{MergeOptions, merge};
 use store::Content;
 
 use super::{Caller, Made, approve, content, lifecycle};
-use crate::commits::{DraftCommit, told};
 use crate::discover::chain;
 use crate::git::Subject;
 use crate::held::Held;
-use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result, commits, conversation, publish};
+use crate::transaction::{Begun, DraftCommit, Follow, Transaction, told};
+use crate::{Engine, Error, Result, conversation};
 
 /// The annotation that asks for it.
 const REBASE: &str = "offshoot.dev/rebase";
@@ -53,16 +52,16 @@ pub(super) async fn rebase(
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     new.meta.annotations.remove(REBASE);
+    let mut transaction = Transaction::begin(engine, open);
     let head = open.head()?;
     let was = approve::based_on(open, old, head)?;
     let now = open.tree_at(head, &old.package)?;
     let (Some(was), Some(now)) = (was, now.filter(|now| Some(*now) != was)) else {
-        let mut publication = Publication::default();
         if old.lifecycle != Lifecycle::Draft {
-            publication.refs = lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?;
+            transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?);
             lifecycle::moved(open, &mut new, Lifecycle::Draft);
         }
-        return finish(engine, by, held, publication, new).await;
+        return finish(by, held, transaction, new).await;
     };
     let tip = open.snapshot(old.tree)?;
     let base = open.snapshot(was)?.files.clone();
@@ -91,9 +90,7 @@ pub(super) async fn rebase(
     let rendered = conversation::render(engine, files, Default::default()).await?;
     content::check(&rendered)?;
     let said = content::said(old);
-    let drafted = commits::build(
-        engine,
-        open,
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
@@ -108,15 +105,11 @@ pub(super) async fn rebase(
             conflicts: told(&new.conflicts).or_else(|| told(&old.conflicts).and(Some(&[]))),
         },
     )?;
-    content::take(&mut new, &rendered.files, &drafted.written)?;
+    content::take(&mut new, &rendered.files, tip)?;
     content::say(&mut new, said);
-    let mut publication = Publication {
-        refs: lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?,
-        ..Publication::default()
-    };
+    transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?);
     lifecycle::moved(open, &mut new, Lifecycle::Draft);
-    drafted.publish(&mut publication);
-    finish(engine, by, held, publication, new).await
+    finish(by, held, transaction, new).await
 }
 
 /// The conflicts of a draft that was based anew: what nobody answered stays (V18), and so does the account of what was
@@ -146,27 +139,16 @@ fn carried(
 }
 
 async fn finish(
-    engine: &Engine,
     by: &Caller,
     held: &Held,
-    mut publication: Publication,
+    transaction: Transaction<'_, Begun>,
     new: Revision,
 ) -> Result<Made> {
+    let follow = Follow::put(new.clone(), Some(Arc::clone(&held.revision)));
+    let prepared = transaction.prepare(vec![follow]);
     if by.dry_run {
         return Ok(Made::of(new));
     }
-    let follow = vec![Follow::put(new.clone(), Some(Arc::clone(&held.revision)))];
-    let stored = if publication.refs.is_empty() {
-        publish::record(engine, follow).await?
-    } else {
-        publication.follow = follow;
-        publish::publish(engine, &held.open, publication).await?
-    };
-    Ok(Made::of(
-        stored
-            .into_iter()
-            .next()
-            .flatten()
-            .unwrap_or_else(|| Arc::new(new)),
-    ))
+    let stored = prepared.publish().await?;
+    Ok(Made::of(stored.unwrap_or_else(|| Arc::new(new))))
 }

@@ -17,13 +17,12 @@ use tokio::sync::Semaphore;
 
 use super::acted::Acted;
 use super::{Caller, content, lifecycle};
-use crate::commits::{DraftCommit, Drafted, told};
 use crate::git::Subject;
 use crate::held::Held;
 use crate::index::PackageKey;
-use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result, commits, conversation, publish, registrations};
+use crate::transaction::{Begun, DraftCommit, Follow, Transaction, told};
+use crate::{Engine, Error, Result, conversation, registrations};
 
 /// How many commits of a draft are looked through for what a side held.
 const HISTORY: usize = 100;
@@ -37,26 +36,22 @@ pub(super) async fn resolve(
     decisions: &[Resolution],
     turn: &Semaphore,
 ) -> Result<Acted> {
+    let (open, old) = (&held.open, &held.revision);
+    let mut transaction = Transaction::begin(engine, open);
     let made = {
         let _turn = turn.acquire().await.map_err(|_| Error::Stopped)?;
-        Box::pin(make(engine, by, held, decisions)).await?
+        Box::pin(make(by, &mut transaction, held, decisions)).await?
     };
-    let (open, old) = (&held.open, &held.revision);
-    let (new, drafted) = match made {
+    let new = match made {
         Made::Nothing(acted) => return Ok(acted),
-        Made::Draft(made) => *made,
+        Made::Draft(new) => *new,
     };
+    transaction.move_refs(lifecycle::refs(open, old, old.lifecycle, new.commit)?);
+    let prepared = transaction.prepare(vec![Follow::put(new.clone(), Some(Arc::clone(old)))]);
     if by.dry_run {
         return Ok(Acted::Done(Some(Arc::new(new))));
     }
-    let mut publication = Publication {
-        refs: lifecycle::refs(open, old, old.lifecycle, new.commit)?,
-        follow: vec![Follow::put(new.clone(), Some(Arc::clone(old)))],
-        ..Publication::default()
-    };
-    drafted.publish(&mut publication);
-    let stored = publish::publish(engine, open, publication).await?;
-    let stored = stored.into_iter().next().flatten();
+    let stored = prepared.publish().await?;
     Ok(Acted::Done(Some(stored.unwrap_or_else(|| Arc::new(new)))))
 }
 
@@ -64,11 +59,17 @@ pub(super) async fn resolve(
 enum Made {
     /// Nothing is to be written.
     Nothing(Acted),
-    /// The draft's record, and its commit.
-    Draft(Box<(Revision, Drafted)>),
+    /// The draft's record, with its commit in the transaction.
+    Draft(Box<Revision>),
 }
 
-async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution]) -> Result<Made> {
+async fn make(
+    by: &Caller,
+    transaction: &mut Transaction<'_, Begun>,
+    held: &Held,
+    decisions: &[Resolution],
+) -> Result<Made> {
+    let engine = transaction.engine();
     let (open, old) = (&held.open, &held.revision);
     if let Err(rejected) = judge(old) {
         return Ok(Made::Nothing(Acted::Skipped(rejected.message)));
@@ -106,9 +107,7 @@ async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution
     }
     content::settle_conflicts(&mut files, &mut new)?;
     let said = content::said(old);
-    let drafted = commits::build(
-        engine,
-        open,
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
@@ -122,9 +121,9 @@ async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution
             conflicts: told(&new.conflicts),
         },
     )?;
-    content::take(&mut new, &files, &drafted.written)?;
+    content::take(&mut new, &files, tip)?;
     content::say(&mut new, said);
-    Ok(Made::Draft(Box::new((new, drafted))))
+    Ok(Made::Draft(Box::new(new)))
 }
 
 /// The draft's files with every decision carried out.

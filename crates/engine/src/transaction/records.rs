@@ -1,26 +1,17 @@
-//! Durable first, visible last: content and refs go to git, then the records that follow from
-//! them, then the intent is settled.
+//! The records that follow from a change, each written on top of what others changed on it meanwhile.
 //!
-//! A record that somebody else changed meanwhile (a label, an owner) is written again on top of
-//! that change: what git says is ours to say, what people wrote on the object is theirs.
+//! A label or an owner that somebody wrote between the look and the write stays: what git says is ours to say, what
+//! people wrote on the object is theirs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision, Uid};
-use store::{Announced, Answer, BranchEdit, RefEdit, Submission, Written};
-use tokio::time::Instant;
 
-use crate::codec::{self, Record};
-use crate::ports::{Change, Expect, Point, PortError, Ports, RecordWrite};
+use crate::codec::Record;
+use crate::ports::{Change, Expect, Ports, RecordWrite};
 use crate::queue::Key;
-use crate::repos::Open;
 use crate::stats::count;
-use crate::{Engine, Error, Result, registrations, waiting};
-
-/// How long the answer to a push that was lost is asked for: whoever waits longer is answered, and a look at the
-/// repository finds it out.
-const HEARING: Duration = Duration::from_secs(45);
+use crate::{Engine, Error, Result};
 
 /// A record that follows, and what it was made from.
 #[derive(Debug, Clone)]
@@ -77,100 +68,6 @@ impl Follow {
     }
 }
 
-/// Everything that one change puts in the publication.
-#[derive(Debug, Default)]
-pub(crate) struct Publication {
-    /// Commits that were built.
-    pub(crate) written: Vec<Written>,
-    /// Refs to move.
-    pub(crate) refs: Vec<RefEdit>,
-    /// A commit on the shared branch.
-    pub(crate) branch: Option<BranchEdit>,
-    /// The records that follow.
-    pub(crate) follow: Vec<Follow>,
-    /// What the repository's writer was told beforehand.
-    pub(crate) announced: Option<Announced>,
-}
-
-/// Puts a change in the publication and records it; returns the records in order (`None`: removed).
-///
-/// # Errors
-/// `Conflict` if git was not as expected: nothing happened. Anything after that leaves an
-/// intent, and is completed by the next look.
-pub(crate) async fn publish(
-    engine: &Engine,
-    open: &Open,
-    publication: Publication,
-) -> Result<Vec<Option<Arc<Revision>>>> {
-    engine.point(Point::Derived)?;
-    let Publication {
-        written,
-        refs,
-        branch,
-        mut follow,
-        announced,
-    } = publication;
-    for f in &follow {
-        if let Record::Put { record, .. } = &f.record {
-            let fits = engine.ports().records.fits(record);
-            fits.map_err(|source| Error::Port { source })?;
-        }
-    }
-    let submission = Submission {
-        written,
-        refs,
-        branch,
-        intent: Some(codec::encode_intent(follow.iter().map(|f| &f.record))),
-        announced,
-    };
-    let published = match submit(engine, open, submission).await {
-        Ok(published) => published,
-        Err(error) => {
-            // Whoever gave no answer may have taken it.
-            if error.class() == Class::Unavailable {
-                unfinished(engine, open);
-            }
-            return Err(error);
-        }
-    };
-    count(&engine.counters().published);
-    engine.point(Point::Published)?;
-    if let Some(commit) = published.commit {
-        for f in &mut follow {
-            at_branch(&mut f.record, commit);
-        }
-    }
-    let stored = match record(engine, follow).await {
-        Ok(stored) => stored,
-        Err(error) => {
-            // What the change says beside its refs stands in its intent alone.
-            let repos = &engine.inner.repos;
-            let intent = published.intent;
-            intent
-                .iter()
-                .for_each(|id| repos.leave_open(open.repo.url(), *id));
-            unfinished(engine, open);
-            return Err(error);
-        }
-    };
-    engine.point(Point::Recorded)?;
-    if let Some(intent) = published.intent
-        && let Err(error) = open.repo.settle(&[intent])
-    {
-        // All of it stands: whoever asked is not told otherwise. The next start finds nothing left to do.
-        tracing::warn!(%error, "an intent that is done cannot be settled");
-    }
-    engine.point(Point::Settled)?;
-    Ok(stored)
-}
-
-/// Git may say what no record says: nothing is decided about the repository's packages before
-/// somebody has looked.
-fn unfinished(engine: &Engine, open: &Open) {
-    engine.inner.repos.unrecorded(open.key());
-    engine.inner.queue.add(Key::Repository(open.key().clone()));
-}
-
 /// Makes sure that no record has this name, by the store's word: a list that came late may have
 /// taken a published revision out of the index, and its record would be written over. Returns
 /// the uid of the one that is to be made: Porch's, if the name was never used before (A5).
@@ -189,50 +86,6 @@ pub(crate) async fn unrecorded(engine: &Engine, key: &ObjectKey) -> Result<Uid> 
     } else {
         ids.revision_uid(&key.namespace, &key.name)
     })
-}
-
-/// Submits, and waits for the answer of a remote that gives none at once.
-///
-/// # Errors
-/// Another registration writes there; a refusal, by its class; what could not be attempted.
-pub(crate) async fn submit(
-    engine: &Engine,
-    open: &Open,
-    submission: Submission,
-) -> Result<store::Published> {
-    registrations::may_write(engine, open)?;
-    let address = open.repo.url();
-    waiting::is_heard(engine, address)?;
-    waiting::remote(engine, address, hear(engine, open, submission)).await
-}
-
-/// Submits, and asks for the answer until there is one.
-async fn hear(engine: &Engine, open: &Open, submission: Submission) -> Result<store::Published> {
-    let failed = |source| Error::Store {
-        attempt: "publish to the repository",
-        source,
-    };
-    let mut answer = open.repo.submit(submission).await.map_err(failed)?;
-    let begun = Instant::now();
-    let mut wait = Duration::from_millis(200);
-    loop {
-        match answer {
-            Answer::Published(published) => return Ok(published),
-            Answer::Refused(refusal) => {
-                count(&engine.counters().refused);
-                return Err(refused(&refusal));
-            }
-            Answer::Pending(handle) => {
-                let patient = wait <= Duration::from_secs(10) && begun.elapsed() < HEARING;
-                if !patient || engine.is_stopped() {
-                    return Err(unheard(open.repo.url()));
-                }
-                tokio::time::sleep(wait).await;
-                wait *= 2;
-                answer = open.repo.outcome(handle).await.map_err(failed)?;
-            }
-        }
-    }
 }
 
 /// Writes records, each on top of what others changed on it meanwhile.
@@ -425,23 +278,4 @@ fn merge_meta(before: Option<&ObjectMeta>, ours: &ObjectMeta, theirs: &ObjectMet
         meta.finalizers.clone_from(&ours.finalizers);
     }
     meta
-}
-
-/// A push of which nobody knows what became of it.
-fn unheard(address: &str) -> Error {
-    let text = "the push was sent and not answered; once the repository answers, the package revision shows what became \
-                of it";
-    Error::Port {
-        source: PortError::new(Class::Unavailable, format!("hear from {address}"), text),
-    }
-}
-
-fn refused(refusal: &store::Refusal) -> Error {
-    match refusal.class() {
-        Class::Conflict => Error::conflict(refusal.to_string()),
-        class => Error::Refused {
-            class,
-            problems: vec![model::Problem::new("", refusal.to_string())],
-        },
-    }
 }
