@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Door, Files, Lifecycle, ObjectKey, Revision};
 use package::render::Options;
-use plan::revision::{APPROVED_CLASS, Change, EXPECTED_TREE, UpdateObserved, update as judge};
+use plan::revision::{APPROVED_CLASS, Action, EXPECTED_TREE, UpdateObserved, update as judge};
 use plan::variant::words;
 use store::Content;
 
@@ -58,66 +58,53 @@ async fn change(
     };
     precondition(old, &want, &old.meta.resource_version)?;
     let mut new = wished(old, &input);
-    let change = judge(&UpdateObserved {
+    let update = judge(&UpdateObserved {
         old: Arc::clone(old),
         new: Arc::new(new.clone()),
         door,
     })
     .map_err(rejected)?;
     new.tasks.clone_from(&old.tasks);
-    let mut made = judged(engine, by, held, &input, new, change).await?;
-    if change.tasks {
-        made.warnings.push(TASKS_STAY.to_owned());
+    if update.action.writes_git() {
+        registrations::may_write(engine, &held.open)?;
     }
+    let mut made = carry_out(engine, by, held, &input, (new, update.action)).await?;
+    made.warnings.extend(update.warnings);
     Ok(made)
 }
 
-/// What whoever sent other tasks is told.
-const TASKS_STAY: &str = "spec.tasks cannot be changed: the tasks stay as they are";
-
 /// Carries out what was found to be allowed.
-async fn judged(
+async fn carry_out(
     engine: &Engine,
     by: &Caller,
     held: &Held,
     input: &Input,
-    new: Revision,
-    change: Change,
+    (mut new, action): (Revision, Action),
 ) -> Result<Made> {
-    let old = &held.revision;
-    if change == Change::default() {
-        return Ok(Made {
-            revision: Arc::clone(old),
+    match action {
+        Action::Nothing => Ok(Made {
+            revision: Arc::clone(&held.revision),
             ..Made::of(new)
-        });
-    }
-    if old.meta.is_deleting() && new.meta.finalizers.is_empty() {
-        if !by.dry_run {
-            delete::finish(engine, by, held).await?;
+        }),
+        Action::Finish => {
+            if !by.dry_run {
+                delete::finish(engine, by, held).await?;
+            }
+            Ok(Made::of(new))
         }
-        return Ok(Made::of(new));
+        Action::Rebase => rebase::rebase(engine, by, held, new).await,
+        Action::Approve => {
+            // It is said of this approval, and nothing to be kept.
+            let seen = approve::Seen {
+                tree: new.meta.annotations.remove(EXPECTED_TREE),
+                class: new.meta.annotations.remove(APPROVED_CLASS),
+            };
+            approve::approve(engine, by, held, new, seen).await
+        }
+        Action::Record | Action::Commit(_) | Action::Move(_) => {
+            written(engine, by, held, input, (new, action)).await
+        }
     }
-    if change.content || change.lifecycle.is_some() || rebase::is_asked(old, &new) {
-        registrations::may_write(engine, &held.open)?;
-    }
-    if rebase::is_asked(old, &new) {
-        return rebase::rebase(engine, by, held, new).await;
-    }
-    if change.lifecycle == Some((Lifecycle::Proposed, Lifecycle::Published)) {
-        let mut new = new;
-        // It is said of this approval, and nothing to be kept.
-        let seen = approve::Seen {
-            tree: new.meta.annotations.remove(EXPECTED_TREE),
-            class: new.meta.annotations.remove(APPROVED_CLASS),
-        };
-        return approve::approve(engine, by, held, new, seen).await;
-    }
-    let said = (new.resolved_conflicts != old.resolved_conflicts).then(|| content::unknown(&new));
-    let early = rebase::too_early(old, &new);
-    let mut made = carry_out(engine, by, held, input, new, change).await?;
-    made.warnings.extend(said.flatten());
-    made.warnings.extend(early);
-    Ok(made)
 }
 
 /// The revision as the input wants it; what only the server says stays.
@@ -163,18 +150,18 @@ struct Commit {
     render: model::RenderStatus,
 }
 
-async fn carry_out(
+/// Writes the record, with what goes before it: a commit, and the refs of the lifecycle that it is to have.
+async fn written(
     engine: &Engine,
     by: &Caller,
     held: &Held,
     input: &Input,
-    mut new: Revision,
-    change: Change,
+    (mut new, action): (Revision, Action),
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     let mut made = Made::of(new.clone());
     let mut transaction = Transaction::begin(engine, open);
-    if change.content
+    if let Action::Commit(_) = action
         && let Some(commit) = commit(engine, by, held, input, (&mut transaction, &mut new)).await?
     {
         content::take(&mut new, &commit.files, commit.tip)?;
@@ -182,9 +169,11 @@ async fn carry_out(
         made.render = Some(commit.render);
         made.files = Some(commit.files);
     }
-    let moved = new.commit != old.commit || change.lifecycle.is_some();
-    if moved {
-        let to = change.lifecycle.map_or(old.lifecycle, |(_, to)| to);
+    let to = match action {
+        Action::Commit(to) | Action::Move(to) => to,
+        _ => old.lifecycle,
+    };
+    if new.commit != old.commit || to != old.lifecycle {
         transaction
             .move_refs(lifecycle::refs(open, old, to, new.commit)?)
             .as_announced(held.announced());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, Condition, ConflictId, Files, ObjectKey, ObjectMeta, PackedRenderStatus,
-    RenderStatus, Revision, Status,
+    CommitId, Condition, Files, ObjectKey, ObjectMeta, PackedRenderStatus, RenderStatus, Revision,
+    Status,
 };
 use package::conflicts;
 use package::kptfile::Kptfile;
@@ -282,33 +282,6 @@ fn settled_by_push(old: &Revision) -> bool {
     let closed = |c: &model::Condition| c.status != model::Status::True;
     old.condition(conflicts::GATE).is_some_and(closed)
         && !old.conflicts.iter().any(model::Conflict::blocks)
-}
-
-/// How many ids a warning names.
-const NAMED: usize = 10;
-
-/// What to say about acknowledged ids that name no conflict of the draft.
-pub(super) fn unknown(record: &Revision) -> Option<String> {
-    let is_known = |id: &ConflictId| record.conflicts.iter().any(|c| c.id == *id);
-    let ids = &record.resolved_conflicts;
-    let mut named: Vec<&str> = ids
-        .iter()
-        .filter(|id| !is_known(id))
-        .map(|id| id.0.as_str())
-        .collect();
-    let more = named.len().saturating_sub(NAMED);
-    named.truncate(NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    (!named.is_empty()).then(|| {
-        format!(
-            "spec.resolvedConflicts: no conflict has the id {}{more}; a conflict that opens again with other values has another id, status.conflicts lists them",
-            named.join(", ")
-        )
-    })
 }
 
 /// Takes what people said about conflicts into their states, and those into gate and condition.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use model::{Conflict, ConflictPolicy, ConflictState, Files, Lifecycle, Revision};
 use package::conflicts::{Draft, carry, sort};
 use package::merge::{MergeOptions, merge};
+use plan::revision::REBASE;
 use store::Content;
 
 use super::{Caller, Made, approve, content, lifecycle};
@@ -16,31 +17,6 @@ use crate::git::Subject;
 use crate::held::Held;
 use crate::transaction::{Begun, DraftCommit, Follow, Transaction, told};
 use crate::{Engine, Error, Result, conversation};
-
-/// The annotation that asks for it.
-const REBASE: &str = "offshoot.dev/rebase";
-
-/// What whoever asks for it too early is told.
-const LATER: &str = "offshoot.dev/rebase: a proposed revision stays as it is; once it is rejected, its draft is based on what the branch holds";
-
-/// Whether a person's draft is to be based anew: it is a draft already, or this very change rejects its proposal.
-pub(super) fn is_asked(old: &Revision, new: &Revision) -> bool {
-    matches!(old.lifecycle, Lifecycle::Draft | Lifecycle::Proposed)
-        && new.lifecycle == Lifecycle::Draft
-        && wants(old, new)
-}
-
-/// What is said of a wish that must wait until the revision is a draft again.
-pub(super) fn too_early(old: &Revision, new: &Revision) -> Option<String> {
-    let waits = new.lifecycle == Lifecycle::Proposed && wants(old, new);
-    let said = old.meta.annotations.get(REBASE) == new.meta.annotations.get(REBASE);
-    (waits && !said).then(|| LATER.to_owned())
-}
-
-fn wants(old: &Revision, new: &Revision) -> bool {
-    let value = new.meta.annotations.get(REBASE);
-    old.machine.is_none() && value.is_some_and(|v| v == "true")
-}
 
 /// Merges what the branch got since into the draft; a commit with the branch's head as its second
 /// parent says what it is based on now.
