@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use model::{Conflict, ConflictPolicy, ConflictState, Files, Lifecycle, Revision};
-use package::conflicts::{Draft, carry, sort};
+use package::conflicts::{Draft, carry};
 use package::merge::{MergeOptions, merge};
+use package::place::sort;
 use plan::revision::REBASE;
 use store::Content;
 
