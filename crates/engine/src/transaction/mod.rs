@@ -187,7 +187,7 @@ fn first(stored: Vec<Option<Arc<Revision>>>) -> Result<Option<Arc<Revision>>> {
 
 /// Git may say what no record says: nothing is decided about the repository's packages before
 /// somebody has looked.
-fn unfinished(engine: &Engine, open: &Open) {
+pub(crate) fn unfinished(engine: &Engine, open: &Open) {
     engine.inner.repos.unrecorded(open.key());
     engine.inner.queue.add(Key::Repository(open.key().clone()));
 }

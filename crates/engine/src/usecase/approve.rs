@@ -15,7 +15,7 @@ use crate::held::Held;
 use crate::index::PackageKey;
 use crate::ports::rfc3339;
 use crate::repos::Open;
-use crate::transaction::{Follow, Prepared, Transaction};
+use crate::transaction::{self, Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result};
 
 /// What the approver says to have seen.
@@ -59,14 +59,30 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
     let head = open.head()?;
     let dir = open.layout.dir(&revision.package);
     let on_branch = open.tree_at(head, &revision.package)?;
+    let siblings = engine.world(|w| w.revisions.of_package(&key));
+    let highest = highest_number(open, &dir, head)?;
+    // A number that no record has: its revision was deleted, or its tag is still to be set.
+    let untold = siblings.iter().all(|s| s.revision < highest);
     let mut based_on = based_on(open, revision, head)?;
-    if based_on != on_branch && is_own(open, revision, head, on_branch)? {
-        based_on = on_branch;
+    if untold || based_on != on_branch {
+        match approved_at(open, revision, head, on_branch)? {
+            Some(at) if at == revision.commit => {
+                // A look at the repository sets the tag: a second number would be a second revision.
+                transaction::unfinished(engine, open);
+                return Err(Error::conflict(format!(
+                    "{} is on the branch already, and its tag is being set: look at it again in a moment",
+                    revision.key.name
+                )));
+            }
+            // Before its tag could be set, somebody pushed onto the proposal, which has had all of the branch ever since (V20, V23).
+            Some(_) => based_on = on_branch,
+            None => {}
+        }
     }
     Ok(ApproveObserved {
         revision: Arc::clone(revision),
-        siblings: engine.world(|w| w.revisions.of_package(&key)),
-        highest: highest_number(open, &dir, head)?.0,
+        siblings,
+        highest: highest.0,
         deployment: open.repository.deployment,
         ignore_author_gates: open.repository.ignore_author_gates,
         branch: open.layout.branch().to_owned(),
@@ -76,35 +92,37 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
     })
 }
 
-/// Whether the branch holds what this very revision was when it was approved before. That approval got as far as the branch;
-/// before its tag could be set, somebody pushed onto the proposal, which has had all of the branch ever since (V20, V23).
-fn is_own(
+/// The commit at which this very revision was approved before, where the branch still holds what it was then: that approval got as
+/// far as the branch.
+fn approved_at(
     open: &Open,
     revision: &Revision,
     head: model::CommitId,
     on_branch: Option<model::TreeId>,
-) -> Result<bool> {
+) -> Result<Option<model::CommitId>> {
     let failed = |source| Error::Store {
         attempt: "read what was approved last",
         source,
     };
     let dir = open.layout.dir(&revision.package);
     let Some(last) = open.repo.last_change(head, &dir).map_err(failed)? else {
-        return Ok(false);
+        return Ok(None);
     };
     let commit = open.repo.commit(last).map_err(failed)?;
     let Some((workspace, _)) = approval(open, &dir, &commit.message) else {
-        return Ok(false);
+        return Ok(None);
     };
-    let Some(draft) = commit.parents.get(1) else {
-        return Ok(false);
+    let Some(draft) = commit.parents.get(1).copied() else {
+        return Ok(None);
     };
-    Ok(workspace == revision.workspace.as_str()
-        && open
-            .repo
-            .is_ancestor(*draft, revision.commit)
-            .map_err(failed)?
-        && open.tree_at(*draft, &revision.package)? == on_branch)
+    let own = workspace == revision.workspace.as_str()
+        && (draft == revision.commit
+            || open
+                .repo
+                .is_ancestor(draft, revision.commit)
+                .map_err(failed)?)
+        && open.tree_at(draft, &revision.package)? == on_branch;
+    Ok(own.then_some(draft))
 }
 
 /// The package's tree that the draft was based on: what the machine noted, else what the branch

@@ -174,9 +174,9 @@ async fn written(
         _ => old.lifecycle,
     };
     if new.commit != old.commit || to != old.lifecycle {
-        transaction
-            .move_refs(lifecycle::refs(open, old, to, new.commit)?)
-            .as_announced(held.announced());
+        let refs = lifecycle::refs(open, old, to, new.commit)?;
+        made.warnings.extend(lifecycle::told_of(&refs));
+        transaction.move_refs(refs).as_announced(held.announced());
         lifecycle::moved(open, &mut new, to);
         note_rejection(engine, by, old, &mut new);
     }

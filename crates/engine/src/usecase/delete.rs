@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use model::{Lifecycle, ObjectKey, Revision};
 use plan::revision::{DeleteObserved, DeletePlan, Follower, delete as judge, follows};
-use store::{BranchEdit, Expect, RefEdit, RefName, Scope};
+use store::{BranchEdit, Expect, RefEdit};
 
 use super::approve::relabel;
-use super::lifecycle::mark;
+use super::lifecycle::{mark, recovered};
 use super::{Caller, Made, Preconditions, precondition, rejected};
 use crate::discover::{by_person, tag_of};
 use crate::git::{Message, Subject, author_of, committer};
@@ -204,16 +204,7 @@ fn keep_people(engine: &Engine, by: &Caller, held: &Held) -> Result<Option<RefEd
     if !by_person(open, revision)? {
         return Ok(None);
     }
-    let name = format!(
-        "refs/offshoot/recovered/{}/{}",
-        revision.key.name, revision.commit
-    );
-    Ok(RefName::parse(&name).ok().map(|name| RefEdit {
-        name,
-        expect: Expect::Any,
-        to: Some(revision.commit),
-        scope: Scope::Local,
-    }))
+    Ok(recovered(revision, revision.commit))
 }
 
 fn removal(engine: &Engine, by: &Caller, held: &Held) -> Result<BranchEdit> {

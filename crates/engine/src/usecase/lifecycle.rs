@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{CommitId, Lifecycle, Revision};
-use store::{RefEdit, RefName};
+use store::{Expect, RefEdit, RefName, Scope};
 
 use super::Caller;
 use crate::discover::tag_of;
@@ -29,14 +29,16 @@ pub(super) fn refs(
     let edits = match (from, to) {
         (Draft, Draft) => vec![update(layout.draft(package, ws)?, at, to_commit)],
         (Proposed, Proposed) => vec![update(layout.proposed(package, ws)?, at, to_commit)],
-        (Draft, Proposed) => vec![
-            RefEdit::delete(layout.draft(package, ws)?, at),
-            RefEdit::create(layout.proposed(package, ws)?, to_commit),
-        ],
-        (Proposed, Draft) => vec![
-            RefEdit::delete(layout.proposed(package, ws)?, at),
-            RefEdit::create(layout.draft(package, ws)?, to_commit),
-        ],
+        (Draft, Proposed) => {
+            let left = RefEdit::delete(layout.draft(package, ws)?, at);
+            let shown = layout.proposed(package, ws)?;
+            [vec![left], shows(open, revision, shown, to_commit)?].concat()
+        }
+        (Proposed, Draft) => {
+            let left = RefEdit::delete(layout.proposed(package, ws)?, at);
+            let shown = layout.draft(package, ws)?;
+            [vec![left], shows(open, revision, shown, to_commit)?].concat()
+        }
         (Published, DeletionProposed) => {
             vec![RefEdit::create(
                 layout.deletion(package, &mark(open, revision))?,
@@ -46,7 +48,7 @@ pub(super) fn refs(
         (DeletionProposed, Published) => {
             let name = layout.deletion(package, &mark(open, revision))?;
             vec![RefEdit {
-                expect: store::Expect::Any,
+                expect: Expect::Any,
                 ..RefEdit::delete(name, at)
             }]
         }
@@ -59,6 +61,46 @@ pub(super) fn refs(
         }
     };
     Ok(edits)
+}
+
+/// The ref that shows a revision after a move, where there should be none yet. One that stands there all the same was pushed by a
+/// person, or left by a move that was cut short: what it holds is not the revision's, and stays reachable (V23).
+fn shows(open: &Open, revision: &Revision, name: RefName, to: CommitId) -> Result<Vec<RefEdit>> {
+    let failed = |source| Error::Store {
+        attempt: "read the refs",
+        source,
+    };
+    let Some(stands) = open.repo.find_ref(&name).map_err(failed)? else {
+        return Ok(vec![RefEdit::create(name, to)]);
+    };
+    if stands == to {
+        return Ok(Vec::new());
+    }
+    let mut edits = vec![update(name, stands, to)];
+    if !open.repo.is_ancestor(stands, to).map_err(failed)? {
+        edits.extend(recovered(revision, stands));
+    }
+    Ok(edits)
+}
+
+/// Keeps a commit that was at a revision's ref reachable.
+pub(super) fn recovered(revision: &Revision, at: CommitId) -> Option<RefEdit> {
+    let name = format!("refs/offshoot/recovered/{}/{at}", revision.key.name);
+    RefName::parse(&name).ok().map(|name| RefEdit {
+        name,
+        expect: Expect::Any,
+        to: Some(at),
+        scope: Scope::Local,
+    })
+}
+
+/// What whoever moved a revision is told of what is kept.
+pub(super) fn told_of(refs: &[RefEdit]) -> Option<String> {
+    let kept = refs.iter().find(|edit| edit.scope == Scope::Local)?;
+    Some(format!(
+        "something else was pushed to where the revision stands now: it is kept as {}",
+        kept.name.as_str()
+    ))
 }
 
 /// The last segment of the ref that marks a revision for deletion: its tag's, or the branch.

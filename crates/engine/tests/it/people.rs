@@ -3,6 +3,8 @@
 use model::{Class, Door, Lifecycle, Namespace, ObjectName, RevisionNumber, Task};
 use testkit::twin::key;
 
+use crate::outside::push_onto;
+use crate::variants::{ready, variant};
 use crate::world::{NS, World, alice, input};
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\ninfo:\n  description: an app # kept\n";
@@ -361,4 +363,40 @@ async fn whoever_loses_a_race_is_told_so() {
     let (won, why) = tokio::join!(delete(), delete());
     won.expect("deleted");
     lost(why.expect_err("the second"), Class::NotFound, "not found");
+}
+
+/// A proposal that a person pushed beside a draft is served in its place. Taken back, it is the draft, and what was the draft stays reachable
+/// (V23): refused, it would be refused for ever, since nobody's record shows the ref that is in the way.
+#[tokio::test(start_paused = true)]
+async fn what_stands_where_a_revision_is_moved_to_is_kept() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let name = "deploy.shop.packagevariant-1";
+    let at = |place: &str| {
+        let refs = world.outside("deploy").refs().expect("refs");
+        let name = format!("refs/{place}");
+        let mut all = refs.iter();
+        all.find(|(r, _)| r.as_str() == name)
+            .map(|(_, commit)| *commit)
+    };
+    let [draft, proposal] =
+        ["drafts", "proposed"].map(|place| format!("heads/{place}/shop/packagevariant-1"));
+    let made = world.revision(name).commit;
+    let files = [("Kptfile", KPTFILE), ("d.yaml", DEPLOYMENT)];
+    let branch = "proposed/shop/packagevariant-1";
+    push_onto(&world, "deploy", ("main", branch), "shop", &files).await;
+    let pushed = at(&proposal);
+    world.rest().await;
+    let shown = world.revision(name);
+    assert_eq!(shown.lifecycle, Lifecycle::Proposed);
+    assert_eq!((Some(shown.commit), at(&draft)), (pushed, Some(made)));
+    let (by, of) = (alice(), key(NS, name));
+    let moved = world.engine.move_to(&by, &of, Door::Main, Lifecycle::Draft);
+    let moved = moved.await.expect("it is taken back");
+    assert_eq!((at(&draft), at(&proposal)), (pushed, None));
+    assert_eq!(Some(moved.revision.commit), pushed);
+    let kept = format!("offshoot/recovered/{name}/{made}");
+    assert_eq!(at(&kept), Some(made));
+    assert!(moved.warnings[0].contains(&kept), "{:?}", moved.warnings);
 }

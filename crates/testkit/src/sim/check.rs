@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CommitId, Files, ObjectKey};
+use model::{CommitId, Files, ObjectKey, Revision};
 use store::RefName;
 
 use super::Violation;
@@ -55,8 +55,9 @@ impl World {
             // What a person pushes to the name of a published one is not the variant's any more: it stays
             // and is told of, and the variant makes its next draft beside it.
             let record = self.record(&revision);
-            let published = record.is_some_and(|r| r.lifecycle.is_published());
-            if workspace.starts_with(MACHINE) && !published {
+            let published = record.as_ref().is_some_and(|r| r.lifecycle.is_published());
+            let kept = self.is_left_over(seen, record.as_ref(), *commit)?;
+            if workspace.starts_with(MACHINE) && !published && !kept {
                 let of = maker.filter(|_| self.tenants == Tenants::Shared || self.rolls());
                 open.entry((package, of)).or_default().insert(workspace);
             }
@@ -67,6 +68,23 @@ impl World {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// Whether a draft is of a variant that is gone: an older copy of its repository was put back, and whoever comes after it
+    /// under its name takes over nothing that is not its own (V9).
+    fn is_left_over(
+        &self,
+        seen: &Seen,
+        record: Option<&Revision>,
+        at: CommitId,
+    ) -> Result<bool, Violation> {
+        let controller = record.and_then(|r| r.meta.controller());
+        let uid = match controller {
+            Some(owner) => Some(owner.uid.clone()),
+            None => people::machine(&*seen.repo, at).map_err(Violation)?,
+        };
+        let all = self.durable.twin.variants();
+        Ok(uid.is_some_and(|uid| !all.iter().any(|v| v.meta.uid.as_ref() == Some(&uid))))
     }
 
     /// The variant that an open draft was made for last; none in worlds where it makes no difference.

@@ -1,13 +1,20 @@
 //! Whether a variant that is let go has nothing left (I3): asked of the store and of git at the very
 //! moment when its finalizer leaves.
 
+use std::time::Duration;
+
 use engine::ports::StoredVariant;
 use model::{DeletionPolicy, ObjectKey, Revision};
+use tokio::time::Instant;
 
 use super::check::MACHINE;
 use super::fixtures::TARGETS;
 use super::people;
 use super::ports::Ports;
+
+/// For how long a proposal that a person pushed may be unknown: a remote is looked at every two seconds, and may be out of reach for
+/// nine. Until then it is the person's; once it is known it goes with its variant or is told of.
+const UNHEARD: Duration = Duration::from_secs(15);
 
 impl Ports {
     /// Notes where a variant is let go although something of it is left (I3).
@@ -58,7 +65,13 @@ impl Ports {
         let refs = outside.refs().map_err(unreadable)?;
         let open = |place: &str| format!("refs/heads/{place}/{}/{MACHINE}", at.package);
         let left = [open("drafts"), open("proposed")];
-        for (name, commit) in refs.iter() {
+        let told = |name: &store::RefName| {
+            let promises = self.ledger.open();
+            let of = (url.to_string(), name.to_string());
+            let since = promises.proposed.get(&of).map(Instant::elapsed);
+            since.is_none_or(|since| since > UNHEARD)
+        };
+        for (name, commit) in refs.iter().filter(|(name, _)| told(name)) {
             // Another variant's, of a namespace that writes to the same place, is none of its business.
             if left.iter().any(|p| name.as_str().starts_with(p))
                 && people::maker(&*outside, *commit)?.is_none_or(|maker| maker == *key)

@@ -81,6 +81,10 @@ pub(super) struct Promises {
     pub(super) fleeting: bool,
     /// What is known of the rollouts of a set, in worlds that have one.
     pub(super) rolled: Option<Rolled>,
+    /// When people proposed by git beside an open draft, by address and ref.
+    pub(super) proposed: BTreeMap<(String, String), Instant>,
+    /// Packages of which a person marked something for deletion by git, as `repository/package`.
+    pub(super) marked: BTreeSet<String>,
     /// What was done and should not have been.
     pub(super) wrong: Vec<String>,
     /// Where each tag stood when it was first seen.

@@ -1,7 +1,7 @@
 //! People who push with git, beside us: a release of the upstream, noise on a branch, an edit of a
 //! draft. What git took from them is promised.
 
-use model::{CommitId, Files, ObjectKey};
+use model::{CommitId, Files, ObjectKey, Uid};
 use store::{
     Answer, CommitSpec, Content, Dir, Expect, MemoryStore, RefEdit, RefName, Repo, Scope,
     Submission,
@@ -194,6 +194,18 @@ pub(super) fn files(repo: &dyn Repo, at: CommitId, dir: &str) -> Result<Files, S
 /// # Errors
 /// A commit cannot be read.
 pub(super) fn maker(repo: &dyn Repo, at: CommitId) -> Result<Option<ObjectKey>, String> {
+    Ok(owner(repo, at)?.map(|(owner, _)| owner))
+}
+
+/// That variant's uid.
+///
+/// # Errors
+/// As [`maker`].
+pub(super) fn machine(repo: &dyn Repo, at: CommitId) -> Result<Option<Uid>, String> {
+    Ok(owner(repo, at)?.map(|(_, uid)| uid))
+}
+
+fn owner(repo: &dyn Repo, at: CommitId) -> Result<Option<(ObjectKey, Uid)>, String> {
     let mut next = Some(at);
     for _ in 0..100 {
         let Some(id) = next else { break };
@@ -205,9 +217,9 @@ pub(super) fn maker(repo: &dyn Repo, at: CommitId) -> Result<Option<ObjectKey>, 
         if let Some(trailer) = trailer {
             let value: serde_json::Value =
                 serde_json::from_str(trailer).map_err(|e| format!("I6: {id}: {e}"))?;
-            let of = |name: &str| value["owner"][name].as_str().map(str::to_owned);
-            let (namespace, name) = of("namespace").zip(of("name")).unwrap_or_default();
-            return Ok(Some(key(&namespace, &name)));
+            let of = |name: &str| value["owner"][name].as_str().unwrap_or_default();
+            let owner = key(of("namespace"), of("name"));
+            return Ok(Uid::parse(of("uid")).ok().map(|uid| (owner, uid)));
         }
         next = commit.parents.first().copied();
     }

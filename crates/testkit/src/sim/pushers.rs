@@ -3,6 +3,7 @@
 
 use model::{CommitId, Revision};
 use store::{Expect, RefEdit, RefName, Scope, Submission};
+use tokio::time::Instant;
 
 use super::Violation;
 use super::fixtures::TARGETS;
@@ -38,7 +39,7 @@ impl World {
             }
             (2, _, Some((name, at))) => self.propose_by_hand(&seen, &name, at).await,
             (3, ..) => self.tag_by_hand(&seen, package).await,
-            (4, ..) => self.mark_by_hand(&seen, package).await,
+            (4, ..) => self.mark_by_hand(&seen, repo, package).await,
             (5, ..) => self.work_on_branch(repo, package).await,
             _ => {}
         }
@@ -114,7 +115,12 @@ impl World {
         if let Ok(proposed) = RefName::branch(&proposed)
             && !seen.refs.contains_key(&proposed)
         {
-            self.edit_ref(seen, &proposed, None, Some(at)).await;
+            let taken = self.edit_ref(seen, &proposed, None, Some(at)).await;
+            if taken {
+                let of = (seen.url.clone(), proposed.to_string());
+                let mut promises = self.durable.ledger.open();
+                promises.proposed.insert(of, Instant::now());
+            }
         }
     }
 
@@ -138,7 +144,7 @@ impl World {
     }
 
     /// What is published is marked for deletion by hand, as a person's proposal.
-    async fn mark_by_hand(&self, seen: &Seen, package: &str) {
+    async fn mark_by_hand(&self, seen: &Seen, repo: &str, package: &str) {
         let of_it = format!("{package}/v");
         let is = |name: &&RefName| {
             name.as_str().starts_with("refs/tags/") && name.short().starts_with(&of_it)
@@ -150,7 +156,11 @@ impl World {
         if let Ok(mark) = RefName::branch(&format!("deletionProposed/{}", tag.short()))
             && !seen.refs.contains_key(&mark)
         {
-            self.edit_ref(seen, &mark, None, at).await;
+            let taken = self.edit_ref(seen, &mark, None, at).await;
+            if taken {
+                let of = format!("{repo}/{package}");
+                self.durable.ledger.open().marked.insert(of);
+            }
         }
     }
 

@@ -211,7 +211,9 @@ impl World {
             }
             let is = |kind: &str| stored.status.condition(kind).map(|c| c.status);
             if is("Stalled") == Some(Status::True)
-                && (self.claimed_elsewhere(key) || self.is_in_the_way(&stored))
+                && (self.claimed_elsewhere(key)
+                    || self.is_in_the_way(&stored)
+                    || self.is_given_up(&stored))
             {
                 continue;
             }
@@ -256,6 +258,18 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Whether a person marked the package for deletion and it went, with its repository: the variant waits to be told (V10).
+    fn is_given_up(&self, stored: &engine::ports::StoredVariant) -> bool {
+        let Ok(variant) = &stored.parsed else {
+            return false;
+        };
+        let place = &variant.spec.downstream;
+        let marked = format!("{}/{}", place.repo, place.package);
+        let said = stored.status.condition("Stalled");
+        said.is_some_and(|c| c.reason == "DownstreamDeleted")
+            && self.durable.ledger.open().marked.contains(&marked)
     }
 
     /// Whether what is published in a variant's place is somebody else's altogether: what a person copied while the
