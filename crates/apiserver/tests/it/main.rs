@@ -16,6 +16,7 @@ mod operator;
 mod operator_leases;
 mod oracle;
 mod oracle_bodies;
+mod oracle_definitions;
 mod oracle_more;
 mod oracle_refusals;
 mod oracle_routes;
