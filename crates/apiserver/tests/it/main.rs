@@ -15,6 +15,7 @@ mod namespaces;
 mod operator;
 mod operator_leases;
 mod oracle;
+mod oracle_again;
 mod oracle_bodies;
 mod oracle_definitions;
 mod oracle_more;
