@@ -18,6 +18,7 @@ mod oracle;
 mod oracle_again;
 mod oracle_bodies;
 mod oracle_definitions;
+mod oracle_last;
 mod oracle_more;
 mod oracle_refusals;
 mod oracle_routes;
