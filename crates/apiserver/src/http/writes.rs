@@ -335,7 +335,9 @@ impl Door {
 
 /// A refusal of what was applied, with what was read before: keys that stand twice in its text.
 fn twice(failure: Failure, options: &WriteOptions) -> Failure {
-    let warns = options.field_validation == FieldValidation::Warn && failure.warnings.is_empty();
+    // Whose fields they are is decided before that is told.
+    let read = matches!(failure.code, 400 | 422) && failure.warnings.is_empty();
+    let warns = options.field_validation == FieldValidation::Warn && read;
     match warns {
         true => failure.with_warnings(options.duplicates.clone()),
         false => failure,

@@ -55,10 +55,11 @@ impl Core {
             }
         };
         self.establish(name).await?;
-        let established = self
-            .store
-            .get(DEFINITIONS, name)
-            .is_some_and(|o| crd::is_established(&o.value()));
+        let Some(stored) = self.store.get(DEFINITIONS, name) else {
+            // It went meanwhile, and whoever saw it go has looked already.
+            return Ok(());
+        };
+        let established = crd::is_established(&stored.value());
         let served = resource.versions.iter().filter(|v| v.served);
         let served: Vec<String> = served.map(|v| v.name.clone()).collect();
         self.registry.claim(name, &resource.group, served);

@@ -97,6 +97,9 @@ impl Selection {
         let Some(rules) = rules.filter(|rules| rules.resource.origin == Origin::Crd) else {
             return object.value();
         };
+        if super::as_stored(rules.resource, rules.version, object) {
+            return object.value();
+        }
         let read = convert::read(rules.resource, object.value(), rules.version);
         read.unwrap_or_else(|_| object.value())
     }

@@ -166,7 +166,12 @@ pub(crate) fn apply(
         .unwrap_or_default();
     let base = live.map_or_else(|| writer.blank.clone(), bare);
     if managers.owners.is_empty() && live.is_some() && writer.claimed {
-        let first = Manager::new("before-first-apply", false, writer.api_version, "");
+        let first = Manager::new(
+            "before-first-apply",
+            false,
+            writer.api_version,
+            writer.subresource,
+        );
         record(&mut managers, writer.blank, &base, first, writer);
     }
     // What kubectl applied on the client's side, and nobody has changed since, is its own to take over.
