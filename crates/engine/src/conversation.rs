@@ -33,76 +33,84 @@ impl Drop for Waiting {
     }
 }
 
-impl Engine {
-    /// Renders a package. What goes wrong in it stands in the status.
-    ///
-    /// # Errors
-    /// The process is on its way out, or the pool broke.
-    pub(crate) async fn render(&self, files: Files, options: Options) -> Result<Rendered> {
-        self.converse(Render::new(files, options), &mut None).await
-    }
+/// Renders a package. What goes wrong in it stands in the status.
+///
+/// # Errors
+/// The process is on its way out, or the pool broke.
+pub(crate) async fn render(engine: &Engine, files: Files, options: Options) -> Result<Rendered> {
+    converse(engine, Render::new(files, options), &mut None).await
+}
 
-    /// Derives a draft. What was announced is taken back where somebody else's program is waited for.
-    ///
-    /// # Errors
-    /// As [`Engine::render`]; or what is wrong with the package ([`Error::Derive`]).
-    pub(crate) async fn derive(
-        &self,
-        input: DeriveInput,
-        announced: &mut Option<Announced>,
-    ) -> Result<Derived> {
-        count(&self.counters().derivations);
-        let derived = self.converse(Derivation::new(input), announced).await?;
-        derived.map_err(|error| Error::Derive {
-            reason: error.reason(),
-            class: error.class(),
-            message: error.message(),
-        })
-    }
+/// Derives a draft. What was announced is taken back where somebody else's program is waited for.
+///
+/// # Errors
+/// As [`Engine::render`]; or what is wrong with the package ([`Error::Derive`]).
+pub(crate) async fn derive(
+    engine: &Engine,
+    input: DeriveInput,
+    announced: &mut Option<Announced>,
+) -> Result<Derived> {
+    count(&engine.counters().derivations);
+    let derived = converse(engine, Derivation::new(input), announced).await?;
+    derived.map_err(|error| Error::Derive {
+        reason: error.reason(),
+        class: error.class(),
+        message: error.message(),
+    })
+}
 
-    /// A conversation with the functions that run right here alone; nothing where it wants another one.
-    ///
-    /// # Errors
-    /// The process is on its way out, or the pool broke.
-    pub(crate) async fn converse_here<C>(&self, talk: C) -> Result<Option<C::End>>
-    where
-        C: Conversation + Send + 'static,
-        C::End: Send + 'static,
-    {
-        let waiting = Waiting::default();
+/// A conversation with the functions that run right here alone; nothing where it wants another one.
+///
+/// # Errors
+/// The process is on its way out, or the pool broke.
+pub(crate) async fn converse_here<C>(engine: &Engine, talk: C) -> Result<Option<C::End>>
+where
+    C: Conversation + Send + 'static,
+    C::End: Send + 'static,
+{
+    let waiting = Waiting::default();
+    let gone = Arc::clone(&waiting.gone);
+    let cpu = engine.inner.options.cpu.clone();
+    let (_, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
+    engine
+        .counters()
+        .functions
+        .fetch_add(ran, Ordering::Relaxed);
+    Ok(match stop {
+        Stop::Done(end) => Some(*end),
+        Stop::Needs(_) => None,
+        Stop::Gone => return Err(Error::Stopped),
+    })
+}
+
+async fn converse<C>(
+    engine: &Engine,
+    mut talk: C,
+    announced: &mut Option<Announced>,
+) -> Result<C::End>
+where
+    C: Conversation + Send + 'static,
+    C::End: Send + 'static,
+{
+    let cpu = engine.inner.options.cpu.clone();
+    let waiting = Waiting::default();
+    loop {
         let gone = Arc::clone(&waiting.gone);
-        let cpu = self.inner.options.cpu.clone();
-        let (_, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
-        self.counters().functions.fetch_add(ran, Ordering::Relaxed);
-        Ok(match stop {
-            Stop::Done(end) => Some(*end),
-            Stop::Needs(_) => None,
+        let (back, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
+        talk = back;
+        engine
+            .counters()
+            .functions
+            .fetch_add(ran, Ordering::Relaxed);
+        match stop {
+            Stop::Done(end) => return Ok(*end),
             Stop::Gone => return Err(Error::Stopped),
-        })
-    }
-
-    async fn converse<C>(&self, mut talk: C, announced: &mut Option<Announced>) -> Result<C::End>
-    where
-        C: Conversation + Send + 'static,
-        C::End: Send + 'static,
-    {
-        let cpu = self.inner.options.cpu.clone();
-        let waiting = Waiting::default();
-        loop {
-            let gone = Arc::clone(&waiting.gone);
-            let (back, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
-            talk = back;
-            self.counters().functions.fetch_add(ran, Ordering::Relaxed);
-            match stop {
-                Stop::Done(end) => return Ok(*end),
-                Stop::Gone => return Err(Error::Stopped),
-                Stop::Needs(run) => {
-                    drop(announced.take());
-                    count(&self.counters().functions);
-                    let runner = &self.ports().functions;
-                    let answer = runner.run(call(*run), &Limits::NONE).await;
-                    talk.resume(output(answer));
-                }
+            Stop::Needs(run) => {
+                drop(announced.take());
+                count(&engine.counters().functions);
+                let runner = &engine.ports().functions;
+                let answer = runner.run(call(*run), &Limits::NONE).await;
+                talk.resume(output(answer));
             }
         }
     }

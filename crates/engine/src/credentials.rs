@@ -21,23 +21,21 @@ const OURS: &str = "offshoot.dev/git";
 /// Porch's for Google's workload identity: it holds nothing.
 const WORKLOAD: &str = "kpt.dev/workload-identity-auth";
 
-impl Engine {
-    /// The credentials in a Secret for an address.
-    pub(crate) fn credentials(
-        &self,
-        namespace: &Namespace,
-        secret: Option<&str>,
-        address: &str,
-        reader: Reader,
-    ) -> Arc<dyn Credentials> {
-        Arc::new(FromSecret {
-            cluster: Arc::clone(&self.ports().cluster),
-            namespace: namespace.clone(),
-            name: secret.filter(|name| !name.is_empty()).map(str::to_owned),
-            address: address.to_owned(),
-            reader,
-        })
-    }
+/// The credentials in a Secret for an address.
+pub(crate) fn of_secret(
+    engine: &Engine,
+    namespace: &Namespace,
+    secret: Option<&str>,
+    address: &str,
+    reader: Reader,
+) -> Arc<dyn Credentials> {
+    Arc::new(FromSecret {
+        cluster: Arc::clone(&engine.ports().cluster),
+        namespace: namespace.clone(),
+        name: secret.filter(|name| !name.is_empty()).map(str::to_owned),
+        address: address.to_owned(),
+        reader,
+    })
 }
 
 /// Credentials of a Secret, and the certificates of its namespace.

@@ -19,7 +19,7 @@ use crate::locks::Locks;
 use crate::ports::{ClusterEvent, EventType, Gvk, ObjectSummary, OurKind, Point, Ports};
 use crate::queue::{Key, Queue};
 use crate::repos::Repos;
-use crate::stats::{Counters, Stats, count};
+use crate::stats::{Counters, count};
 use crate::waits::Waits;
 use crate::{Error, Result};
 
@@ -91,7 +91,7 @@ pub struct Engine {
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
-            .field("stats", &self.stats())
+            .field("stats", &self.inner.stats.read())
             .finish_non_exhaustive()
     }
 }
@@ -173,53 +173,6 @@ impl Engine {
                 world: RwLock::new(world),
                 stopped: AtomicBool::new(false),
             }),
-        }
-    }
-
-    /// What was done since the start.
-    pub fn stats(&self) -> Stats {
-        self.inner.stats.read()
-    }
-
-    /// What the store did in all open repositories since they were opened.
-    pub fn store_stats(&self) -> store::Stats {
-        let mut sum = store::Stats::default();
-        self.inner
-            .repos
-            .urls()
-            .iter()
-            .for_each(|repo| sum += repo.stats());
-        sum
-    }
-
-    /// Whether everything was seen once: before that, nobody should rely on a list.
-    pub fn is_ready(&self) -> bool {
-        self.world(World::is_loaded)
-    }
-
-    /// All records as watches and our own writes told them, in the order of their keys: at rest, what the
-    /// store of records holds.
-    pub fn known_revisions(&self) -> Vec<Arc<Revision>> {
-        self.world(|w| w.revisions.known())
-    }
-
-    /// What waits to be tried again because it failed, as `KIND NAMESPACE/NAME`.
-    pub fn retrying(&self) -> Vec<String> {
-        self.inner.queue.retries()
-    }
-
-    /// Keys that are in line or worked on; 0 with nothing woken is rest.
-    pub fn busy(&self) -> usize {
-        self.inner.queue.busy()
-    }
-
-    /// Somebody pushed to this URL (a webhook's hint): every repository there is looked at now.
-    pub fn hint(&self, url: &str) {
-        let keys: Vec<ObjectKey> =
-            self.world(|w| w.repositories.at(url).map(|r| r.key.clone()).collect());
-        for key in keys {
-            self.inner.repos.look_again(&key);
-            self.inner.queue.add(Key::Repository(key));
         }
     }
 
@@ -409,11 +362,6 @@ impl Engine {
     pub fn stop(&self) {
         self.inner.stopped.store(true, Ordering::Release);
         self.inner.queue.close();
-    }
-
-    /// Ends every conversation with a remote, and begins no more: the process is to end.
-    pub fn disconnect(&self) {
-        self.inner.store.disconnect();
     }
 
     /// Tells people the news of a status.

@@ -11,99 +11,97 @@ use model::{CommitId, Lifecycle, Revision};
 use store::{Intent, RefName, Refs};
 
 use crate::codec::{self, Record};
-use crate::publish::{Follow, at_branch};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::transaction::{Follow, at_branch};
+use crate::{Engine, Error, Result, transaction};
 
-impl Engine {
-    /// Completes or drops what a crash left half done; once for each URL, when its remote was asked.
-    pub(crate) async fn recover(&self, open: &Open) -> Result<()> {
-        let url = open.repo.url();
-        if !self.inner.repos.needs_recovery(url) {
+/// Completes or drops what a crash left half done; once for each URL, when its remote was asked.
+pub(crate) async fn complete(engine: &Engine, open: &Open) -> Result<()> {
+    let url = open.repo.url();
+    if !engine.inner.repos.needs_recovery(url) {
+        return Ok(());
+    }
+    let failed = |attempt| move |source| Error::Store { attempt, source };
+    let intents = open
+        .repo
+        .unfinished()
+        .map_err(failed("read the intent journal"))?;
+    // What this process began since is its own to record.
+    let left = engine.inner.repos.left_open(url, &intents);
+    let (known, unknown): (Vec<_>, Vec<_>) = intents
+        .into_iter()
+        .filter(|i| left.contains(&i.id))
+        .partition(|i| i.known);
+    let later: BTreeSet<_> = unknown.iter().map(|i| i.id).collect();
+    if !known.is_empty() {
+        let refs = open.repo.refs().map_err(failed("read the refs"))?;
+        for intent in known.iter().filter(|i| i.stands) {
+            roll_forward(engine, &refs, intent).await?;
+        }
+        let ids: Vec<_> = known.iter().map(|i| i.id).collect();
+        open.repo.settle(&ids).map_err(failed("settle intents"))?;
+    }
+    engine.inner.repos.recovered(url, &left - &later);
+    Ok(())
+}
+
+async fn roll_forward(engine: &Engine, refs: &Refs, intent: &Intent) -> Result<()> {
+    let records = match codec::decode_intent(&intent.payload) {
+        Ok(records) => records,
+        Err(error) => {
+            // Refs are the truth; what an unreadable intent knew beside them is said to be lost.
+            tracing::warn!(intent = %intent.id, %error, "an intent cannot be read");
             return Ok(());
         }
-        let failed = |attempt| move |source| Error::Store { attempt, source };
-        let intents = open
-            .repo
-            .unfinished()
-            .map_err(failed("read the intent journal"))?;
-        // What this process began since is its own to record.
-        let left = self.inner.repos.left_open(url, &intents);
-        let (known, unknown): (Vec<_>, Vec<_>) = intents
-            .into_iter()
-            .filter(|i| left.contains(&i.id))
-            .partition(|i| i.known);
-        let later: BTreeSet<_> = unknown.iter().map(|i| i.id).collect();
-        if !known.is_empty() {
-            let refs = open.repo.refs().map_err(failed("read the refs"))?;
-            for intent in known.iter().filter(|i| i.stands) {
-                self.roll_forward(&refs, intent).await?;
-            }
-            let ids: Vec<_> = known.iter().map(|i| i.id).collect();
-            open.repo.settle(&ids).map_err(failed("settle intents"))?;
+    };
+    let mut follow = Vec::new();
+    for mut record in records {
+        if let Some(commit) = intent.commit {
+            at_branch(&mut record, commit);
         }
-        self.inner.repos.recovered(url, &left - &later);
-        Ok(())
+        follow.extend(still_due(engine, refs, record).await?);
     }
-
-    async fn roll_forward(&self, refs: &Refs, intent: &Intent) -> Result<()> {
-        let records = match codec::decode_intent(&intent.payload) {
-            Ok(records) => records,
-            Err(error) => {
-                // Refs are the truth; what an unreadable intent knew beside them is said to be lost.
-                tracing::warn!(intent = %intent.id, %error, "an intent cannot be read");
-                return Ok(());
-            }
-        };
-        let mut follow = Vec::new();
-        for mut record in records {
-            if let Some(commit) = intent.commit {
-                at_branch(&mut record, commit);
-            }
-            follow.extend(self.still_due(refs, record).await?);
+    match transaction::record(engine, follow).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_refusal() => {
+            // Refs are the truth: a look at the repository tells of what cannot be recorded.
+            tracing::warn!(intent = %intent.id, %error, "what an intent was to record is refused");
+            Ok(())
         }
-        match self.record(follow).await {
-            Ok(_) => Ok(()),
-            Err(error) if error.is_refusal() => {
-                // Refs are the truth: a look at the repository tells of what cannot be recorded.
-                tracing::warn!(intent = %intent.id, %error, "what an intent was to record is refused");
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
+        Err(error) => Err(error),
     }
+}
 
-    /// What of an intent is still to be recorded.
-    async fn still_due(&self, refs: &Refs, record: Record) -> Result<Option<Follow>> {
-        let key = match &record {
-            Record::Put { record, .. } => record.key.clone(),
-            Record::Delete(key) => key.clone(),
-        };
-        let known = self.ports().records.get(&key).await;
-        let known = known.map_err(|source| Error::Port { source })?;
-        match record {
-            Record::Put { record, .. } => {
-                // Nothing was written since the change was meant, not by it either.
-                let unwritten = known
-                    .as_ref()
-                    .is_some_and(|k| k.meta.resource_version == record.meta.resource_version);
-                let same = known
-                    .as_ref()
-                    .is_some_and(|k| k.commit == record.commit && k.lifecycle == record.lifecycle);
-                if (same && !unwritten) || record.placeholder || !stands_in(refs, &record) {
-                    return Ok(None);
-                }
-                let mut record = *record;
-                // Marks, labels and owners that git does not know are what the change made of them, unless somebody wrote since.
-                if let Some(known) = known.as_ref().filter(|_| !unwritten) {
-                    record.meta = known.meta.clone();
-                }
-                Ok(Some(Follow::put(record, known.map(Arc::new))))
+/// What of an intent is still to be recorded.
+async fn still_due(engine: &Engine, refs: &Refs, record: Record) -> Result<Option<Follow>> {
+    let key = match &record {
+        Record::Put { record, .. } => record.key.clone(),
+        Record::Delete(key) => key.clone(),
+    };
+    let known = engine.ports().records.get(&key).await;
+    let known = known.map_err(|source| Error::Port { source })?;
+    match record {
+        Record::Put { record, .. } => {
+            // Nothing was written since the change was meant, not by it either.
+            let unwritten = known
+                .as_ref()
+                .is_some_and(|k| k.meta.resource_version == record.meta.resource_version);
+            let same = known
+                .as_ref()
+                .is_some_and(|k| k.commit == record.commit && k.lifecycle == record.lifecycle);
+            if (same && !unwritten) || record.placeholder || !stands_in(refs, &record) {
+                return Ok(None);
             }
-            Record::Delete(_) => Ok(known
-                .filter(|k| !stands_in(refs, k))
-                .map(|k| Follow::delete(&Arc::new(k)))),
+            let mut record = *record;
+            // Marks, labels and owners that git does not know are what the change made of them, unless somebody wrote since.
+            if let Some(known) = known.as_ref().filter(|_| !unwritten) {
+                record.meta = known.meta.clone();
+            }
+            Ok(Some(Follow::put(record, known.map(Arc::new))))
         }
+        Record::Delete(_) => Ok(known
+            .filter(|k| !stands_in(refs, k))
+            .map(|k| Follow::delete(&Arc::new(k)))),
     }
 }
 

@@ -131,26 +131,24 @@ pub(crate) fn belongs_here(
     first.is_none_or(|r| r.key == *open.key())
 }
 
-impl Engine {
-    /// Whether anything may be written through a registration, or why not.
-    pub(crate) fn writable(&self, open: &Open) -> std::result::Result<(), String> {
-        open.bare()?;
-        match self.world(|w| read_only(self, w, &open.repository)) {
-            None => Ok(()),
-            Some(why) => Err(why),
-        }
+/// Whether anything may be written through a registration, or why not.
+pub(crate) fn writable(engine: &Engine, open: &Open) -> std::result::Result<(), String> {
+    open.bare()?;
+    match engine.world(|w| read_only(engine, w, &open.repository)) {
+        None => Ok(()),
+        Some(why) => Err(why),
     }
+}
 
-    /// The same as a refusal: for verbs that move refs.
-    ///
-    /// # Errors
-    /// `Denied`: another registration writes there, or nobody does.
-    pub(crate) fn may_write(&self, open: &Open) -> Result<()> {
-        let refuse = |why: String| {
-            let name = &open.repository.name;
-            let text = format!("repository '{name}' cannot be written to: {why}");
-            Error::refused(model::Class::Denied, "", text)
-        };
-        self.writable(open).map_err(refuse)
-    }
+/// The same as a refusal: for verbs that move refs.
+///
+/// # Errors
+/// `Denied`: another registration writes there, or nobody does.
+pub(crate) fn may_write(engine: &Engine, open: &Open) -> Result<()> {
+    let refuse = |why: String| {
+        let name = &open.repository.name;
+        let text = format!("repository '{name}' cannot be written to: {why}");
+        Error::refused(model::Class::Denied, "", text)
+    };
+    writable(engine, open).map_err(refuse)
 }

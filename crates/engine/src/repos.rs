@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{CommitId, ObjectKey, PackageName, Repository};
-use store::{Intent, IntentId, RefName};
+use model::{CommitId, ObjectKey, PackageName, Repository, TreeId};
+use store::{Beyond, Intent, IntentId, RefName, Snapshot};
 
 use crate::git::Layout;
+use crate::{Error, Result};
 
 /// A registered repository that is open.
 pub(crate) struct Open {
@@ -69,6 +70,56 @@ impl Open {
             "it has a working tree, so it serves as an upstream only; register a bare repository"
                 .to_owned(),
         )
+    }
+
+    /// The branch's head.
+    ///
+    /// # Errors
+    /// The branch is not there.
+    pub(crate) fn head(&self) -> Result<CommitId> {
+        let branch = self.layout.branch_ref()?;
+        let head = self.repo.find_ref(&branch).map_err(|source| Error::Store {
+            attempt: "read the branch",
+            source,
+        })?;
+        head.ok_or_else(|| Error::NotFound {
+            what: "branch",
+            name: self.layout.branch().to_owned(),
+        })
+    }
+
+    /// The package's tree at a commit; `None` if the directory is not there.
+    pub(crate) fn tree_at(
+        &self,
+        commit: CommitId,
+        package: &PackageName,
+    ) -> Result<Option<TreeId>> {
+        let failed = |source| Error::Store {
+            attempt: "read the package",
+            source,
+        };
+        let root = self.repo.commit(commit).map_err(failed)?.tree;
+        self.repo
+            .subtree(root, &self.layout.dir(package))
+            .map_err(failed)
+    }
+
+    /// A package's files by the id of its tree, without those that are beyond the limits.
+    pub(crate) fn snapshot_within(&self, tree: TreeId) -> Result<(Arc<Snapshot>, Vec<Beyond>)> {
+        self.repo
+            .snapshot_within(tree)
+            .map_err(|source| Error::Store {
+                attempt: "read the package",
+                source,
+            })
+    }
+
+    /// A package's files by the id of its tree.
+    pub(crate) fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
+        self.repo.snapshot(tree).map_err(|source| Error::Store {
+            attempt: "read the package",
+            source,
+        })
     }
 }
 

@@ -16,8 +16,8 @@ pub use marked::Marked;
 use crate::context;
 use crate::documents::Parsed;
 use crate::kptfile::{self, EditError, Kptfile, ReadError};
-use crate::merge::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 use crate::schema::split_api_version;
+use crate::values::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 
 /// What to clone as what.
 #[derive(Debug, Clone, PartialEq, Eq)]

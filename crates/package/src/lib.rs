@@ -18,7 +18,9 @@ pub mod layers;
 mod lines;
 pub mod merge;
 pub mod mutate;
+pub mod place;
 pub mod render;
 pub mod schema;
+pub mod values;
 
 pub use documents::DocumentsError;

@@ -1,6 +1,6 @@
 //! Open conflicts as people are told of them: which they are, and the command that decides them (V4a).
 
-use model::{Conflict, ConflictState, Revision};
+use model::{Conflict, ConflictId, ConflictState, Revision};
 
 /// How many are named.
 const NAMED: usize = 10;
@@ -32,4 +32,28 @@ pub(crate) fn way_out(revision: &Revision) -> String {
         revision.key.namespace,
         ids.join(",")
     )
+}
+
+/// What to say about acknowledged ids that name no conflict of the draft.
+pub(crate) fn unknown(record: &Revision) -> Option<String> {
+    let is_known = |id: &ConflictId| record.conflicts.iter().any(|c| c.id == *id);
+    let ids = &record.resolved_conflicts;
+    let mut named: Vec<&str> = ids
+        .iter()
+        .filter(|id| !is_known(id))
+        .map(|id| id.0.as_str())
+        .collect();
+    let more = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    (!named.is_empty()).then(|| {
+        format!(
+            "spec.resolvedConflicts: no conflict has the id {}{more}; a conflict that opens again with other values has another id, status.conflicts lists them",
+            named.join(", ")
+        )
+    })
 }

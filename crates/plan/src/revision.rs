@@ -8,6 +8,7 @@ mod approve;
 mod create;
 mod delete;
 mod many;
+mod rebase;
 mod update;
 
 use std::fmt;
@@ -18,7 +19,8 @@ pub use approve::{APPROVED_CLASS, ApproveObserved, EXPECTED_TREE, Publish, appro
 pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
 pub use delete::{DeleteObserved, DeletePlan, Follower, delete, follows};
 pub use many::{Fit, IN_CONFLICT, Verb, fit, is_as_seen, meant};
-pub use update::{Change, UpdateObserved, propose, save, update};
+pub use rebase::REBASE;
+pub use update::{Action, Update, UpdateObserved, propose, save, update};
 
 /// A verb that is refused, in Porch's words where it has some.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

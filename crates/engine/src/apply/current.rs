@@ -19,7 +19,7 @@ use crate::index::{PackageKey, downstream_of};
 use crate::ports::StoredRepository;
 use crate::queue::{Done, Key};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, discover, opening, waiting};
 
 /// How long to wait for a look at a repository that is due.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -110,7 +110,7 @@ async fn uncovered(engine: &Engine, observed: &Observed, at: &ObjectKey) -> Resu
     let Some(package) = downstream_at(observed, at) else {
         return Ok(());
     };
-    let open = engine.open(&package.namespace, &package.repository).await?;
+    let open = opening::open(engine, &package.namespace, &package.repository).await?;
     uncover(engine, &open, &package, &observed.downstream).await?;
     Ok(())
 }
@@ -141,14 +141,14 @@ pub(super) async fn uncover(
     if hidden.is_empty() {
         return Ok(BTreeSet::new());
     }
-    if !engine.is_let_in(open) {
-        let asked = engine.remote(open.repo.url(), open.repo.fetch()).await;
+    if !opening::is_let_in(engine, open) {
+        let asked = waiting::remote(engine, open.repo.url(), open.repo.fetch()).await;
         asked.map_err(|source| Error::Store {
             attempt: "look at the repository",
             source,
         })?;
     }
-    engine.discover_package(open, &package.package).await?;
+    discover::package(engine, open, &package.package).await?;
     let now = engine.world(|w| w.revisions.of_package(package));
     let strange = unseen(open, &package.package, &now)?;
     if hidden.iter().all(|name| strange.contains(name)) {
@@ -185,7 +185,7 @@ async fn uncovered_as_far(engine: &Engine, observed: &Observed, at: &ObjectKey) 
     let Some(package) = downstream_at(observed, at) else {
         return Ok(());
     };
-    let opened = engine.open(&package.namespace, &package.repository).await;
+    let opened = opening::open(engine, &package.namespace, &package.repository).await;
     let hidden = opened.and_then(|open| {
         let hidden = unseen(&open, &package.package, &observed.downstream)?;
         Ok((open, hidden))

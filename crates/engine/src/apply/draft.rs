@@ -12,10 +12,10 @@ use super::revision::{expected, note};
 use crate::discover::unseen;
 use crate::index::PackageKey;
 use crate::ports::{EventType, OurKind};
-use crate::prepare::{self, Prepared};
-use crate::publish::{Follow, Publication};
+use crate::prepare::{self, Drafting};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::transaction::{self, Follow, Prepared, Transaction};
+use crate::{Engine, Error, Result, opening, waiting};
 
 /// Makes a draft, if nothing else stands there than what was `seen`.
 pub(super) async fn create(
@@ -25,9 +25,9 @@ pub(super) async fn create(
     step: &CreateDraft,
 ) -> Result<Outcome> {
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
-    let open = engine.open(&step.key.namespace, &step.repository).await?;
+    let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
     let _held = sure(engine, &open, &package, seen).await?;
-    let uid = engine.unrecorded(&step.key).await?;
+    let uid = transaction::unrecorded(engine, &step.key).await?;
     base_stands(engine, &package, step.base.as_ref())?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::create(engine, key, &open, uid, step).await?;
@@ -42,10 +42,10 @@ pub(super) async fn update(
     step: &UpdateDraft,
 ) -> Result<Outcome> {
     let package = PackageKey::of(&*expected(engine, &step.draft)?);
-    let _held = engine.earlier(engine.inner.locks.package(&package)).await;
+    let _held = waiting::earlier(engine, engine.inner.locks.package(&package)).await;
     engine.alive()?;
     let old = expected(engine, &step.draft)?;
-    let open = engine.open(&old.key.namespace, &old.repository).await?;
+    let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
     base_stands(engine, &package, step.base.as_ref())?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::update(engine, key, uid, (&open, &old), step).await?;
@@ -57,12 +57,12 @@ async fn publish(
     engine: &Engine,
     open: &Open,
     key: &ObjectKey,
-    prepared: Prepared,
+    prepared: Drafting<'_>,
     reason: &str,
 ) -> Result<Outcome> {
     match prepared {
-        Prepared::Draft(draft) => finish(engine, open, draft.publication(), key, reason).await,
-        Prepared::Equal(equal) => {
+        Drafting::Draft(draft) => finish(engine, draft.transaction, key, reason).await,
+        Drafting::Equal(equal) => {
             note(engine, &equal.noted, &equal.digest).await?;
             if let Some((draft, goes)) = &equal.superseded {
                 superseded(engine, open, key, (draft, goes), &equal.noted).await?;
@@ -83,7 +83,7 @@ async fn sure(
     package: &PackageKey,
     seen: &[Arc<Revision>],
 ) -> Result<OwnedMutexGuard<()>> {
-    let held = engine.earlier(engine.inner.locks.package(package)).await;
+    let held = waiting::earlier(engine, engine.inner.locks.package(package)).await;
     engine.alive()?;
     // Of most packages git knows nothing else: one look is enough.
     if unseen(open, &package.package, seen)?.is_empty() {
@@ -92,7 +92,7 @@ async fn sure(
     // Whoever looks into the package holds it in turn.
     drop(held);
     let strange = uncover(engine, open, package, seen).await?;
-    let held = engine.earlier(engine.inner.locks.package(package)).await;
+    let held = waiting::earlier(engine, engine.inner.locks.package(package)).await;
     engine.alive()?;
     let hidden = unseen(open, &package.package, seen)?;
     if hidden.iter().all(|name| strange.contains(name)) {
@@ -103,13 +103,11 @@ async fn sure(
 
 async fn finish(
     engine: &Engine,
-    open: &Open,
-    publication: Publication,
+    transaction: Transaction<'_, Prepared>,
     key: &ObjectKey,
     reason: &str,
 ) -> Result<Outcome> {
-    let stored = engine.publish(open, publication).await?;
-    let record = stored.into_iter().next().flatten();
+    let record = transaction.publish().await?;
     let record = record.ok_or_else(|| Error::conflict("the draft was deleted meanwhile"))?;
     let from = record.upstream_lock.as_ref();
     let from = from.map_or_else(String::new, |lock| {
@@ -161,12 +159,10 @@ async fn superseded(
     (old, goes): (&Arc<Revision>, &RefEdit),
     published: &RevisionRef,
 ) -> Result<()> {
-    let publication = Publication {
-        refs: vec![goes.clone()],
-        follow: vec![Follow::delete(old)],
-        ..Publication::default()
-    };
-    engine.publish(open, publication).await?;
+    let mut transaction = Transaction::begin(engine, open);
+    transaction.move_refs([goes.clone()]);
+    let prepared = transaction.prepare(vec![Follow::delete(old)]);
+    prepared.publish().await?;
     let (draft, same) = (&old.key.name, &published.key.name);
     let message = format!("draft {draft} is deleted: it equals {same}");
     engine
@@ -183,9 +179,7 @@ async fn superseded(
 
 /// Keeps the commit that a lock will name in our mirror, whatever becomes of its ref (V1).
 async fn pin(engine: &Engine, upstream: &Revision) -> Result<()> {
-    let open = engine
-        .open(&upstream.key.namespace, &upstream.repository)
-        .await?;
+    let open = opening::open(engine, &upstream.key.namespace, &upstream.repository).await?;
     // A local repository is its owner's own: no refs of ours appear in an upstream.
     if open.repo.url().starts_with("file://") {
         return Ok(());
@@ -201,21 +195,8 @@ async fn pin(engine: &Engine, upstream: &Revision) -> Result<()> {
     if open.repo.find_ref(&name).map_err(failed)?.is_some() {
         return Ok(());
     }
-    let edit = RefEdit {
-        name,
-        expect: store::Expect::Any,
-        to: Some(upstream.commit),
-        scope: store::Scope::Local,
-    };
-    let submission = store::Submission {
-        refs: vec![edit],
-        ..store::Submission::default()
-    };
     // A pin that is refused costs nothing now: the commit is there.
-    let submitted = engine
-        .remote(open.repo.url(), open.repo.submit(submission))
-        .await;
-    let answer = submitted.map_err(failed)?;
-    tracing::debug!(?answer, "pinned");
+    let pin = (name, upstream.commit);
+    transaction::keep(engine, &open, "pin the upstream commit", pin).await?;
     Ok(())
 }

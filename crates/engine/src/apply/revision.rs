@@ -7,9 +7,9 @@ use plan::variant::{Outcome, RevisionRef, Step};
 
 use crate::ports::{EventType, OurKind};
 use crate::prepare::{Metadata, metadata, service};
-use crate::publish::Follow;
+use crate::transaction::Follow;
 use crate::usecase::{Preconditions, input_of};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, transaction, usecase};
 
 /// Carries out one step.
 ///
@@ -40,7 +40,7 @@ pub(super) async fn render(
 ) -> Result<Outcome> {
     expected(engine, seen)?;
     let by = service(engine, key);
-    let made = engine.render_draft(&by, &seen.key, seen.commit).await?;
+    let made = usecase::render_draft(engine, &by, &seen.key, seen.commit).await?;
     let message = format!("draft {} is rendered as it was pushed", seen.key.name);
     tell(engine, key, "DraftRendered", message).await;
     Ok(Outcome::Draft(made.revision))
@@ -83,7 +83,7 @@ async fn change(
         meta: &mut input.meta,
     });
     let by = service(engine, key);
-    engine.update(&by, &seen.key, Door::Main, input).await?;
+    usecase::update(engine, &by, &seen.key, Door::Main, input).await?;
     Ok(())
 }
 
@@ -94,7 +94,7 @@ async fn delete(engine: &Engine, key: &ObjectKey, seen: &RevisionRef, why: &str)
         version: Some(seen.resource_version.clone()),
     };
     let by = service(engine, key);
-    engine.delete(&by, &seen.key, &preconditions).await?;
+    usecase::delete(engine, &by, &seen.key, &preconditions).await?;
     let message = format!("{} {} is deleted: {why}", seen.lifecycle, seen.key.name);
     tell(engine, key, "Deleted", message).await;
     Ok(())
@@ -107,7 +107,7 @@ pub(super) async fn note(engine: &Engine, seen: &RevisionRef, digest: &Digest) -
     record.noted_digest = Some(digest.to_string());
     if record != *from {
         let follow = Follow::put(record, Some(from));
-        engine.record(vec![follow]).await?;
+        transaction::record(engine, vec![follow]).await?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use plan::variant::words::SET_KIND;
 use super::walk::Output;
 use super::wrote::Wrote;
 use crate::observe::old_files;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, conversation, opening};
 
 /// What was made again.
 pub(super) struct Remade {
@@ -42,85 +42,82 @@ fn differs(layered: &Layered) -> Vec<Differs> {
     pairs.map(of).collect()
 }
 
-impl Engine {
-    /// Makes an output again, with built-in functions alone; nothing where that cannot be done.
-    pub(super) async fn remake(&self, revision: &Revision, made: &Output) -> Result<Remade> {
-        let namespace = &revision.key.namespace;
-        let nothing = |output: Files| Remade {
-            output,
-            layered: None,
-            differs: Vec::new(),
-            upstream: Wrote::Unknown,
-            set: None,
-        };
-        let open = self.here(namespace, &revision.repository).await?;
-        let Ok(snapshot) = self.snapshot(&open, made.tree) else {
-            return Ok(nothing(Files::new()));
-        };
-        let output = snapshot.files.clone();
-        let kptfile = Kptfile::of_files(&output).ok();
-        let upstream = kptfile
-            .as_ref()
-            .and_then(|k| k.fields().upstream.clone()?.git);
-        let lock = kptfile
-            .as_ref()
-            .and_then(|k| k.fields().upstream_lock.clone()?.git);
-        let Some((git_upstream, lock)) = upstream.zip(lock) else {
-            return Ok(nothing(output));
-        };
-        let Ok(files) = old_files(self, namespace, &lock) else {
-            return Ok(nothing(output));
-        };
-        let from = Wrote::Upstream {
-            git_ref: lock.git_ref.clone(),
-            repo: lock.repo.clone(),
-            commit: lock.commit,
-        };
-        let input = LayersInput {
-            output: output.clone(),
-            upstream: files,
-            git_upstream,
-            lock,
-            package: revision.package.clone(),
-            variant: variant_name(made)?,
-            deployment: revision.deployment,
-            context_keys: made.context_keys.clone(),
-        };
-        let cpu = self.inner.options.cpu.clone();
-        let layers = cpu.run(move || Layers::new(&input).ok()).await?;
-        let layered = match layers {
-            Some(layers) => self
-                .converse_here(layers)
-                .await?
-                .and_then(std::result::Result::ok),
-            None => None,
-        };
-        let (layered, differs) = match layered {
-            Some(layered) => {
-                let both = cpu.run(move || (differs(&layered), layered)).await?;
-                (Some(both.1), both.0)
-            }
-            None => (None, Vec::new()),
-        };
-        Ok(Remade {
-            output,
-            layered,
-            differs,
-            upstream: from,
-            set: made.variant.as_ref().and_then(|key| self.set_of(key)),
-        })
-    }
+/// Makes an output again, with built-in functions alone; nothing where that cannot be done.
+pub(super) async fn remake(engine: &Engine, revision: &Revision, made: &Output) -> Result<Remade> {
+    let namespace = &revision.key.namespace;
+    let nothing = |output: Files| Remade {
+        output,
+        layered: None,
+        differs: Vec::new(),
+        upstream: Wrote::Unknown,
+        set: None,
+    };
+    let open = opening::here(engine, namespace, &revision.repository).await?;
+    let Ok(snapshot) = open.snapshot(made.tree) else {
+        return Ok(nothing(Files::new()));
+    };
+    let output = snapshot.files.clone();
+    let kptfile = Kptfile::of_files(&output).ok();
+    let upstream = kptfile
+        .as_ref()
+        .and_then(|k| k.fields().upstream.clone()?.git);
+    let lock = kptfile
+        .as_ref()
+        .and_then(|k| k.fields().upstream_lock.clone()?.git);
+    let Some((git_upstream, lock)) = upstream.zip(lock) else {
+        return Ok(nothing(output));
+    };
+    let Ok(files) = old_files(engine, namespace, &lock) else {
+        return Ok(nothing(output));
+    };
+    let from = Wrote::Upstream {
+        git_ref: lock.git_ref.clone(),
+        repo: lock.repo.clone(),
+        commit: lock.commit,
+    };
+    let input = LayersInput {
+        output: output.clone(),
+        upstream: files,
+        git_upstream,
+        lock,
+        package: revision.package.clone(),
+        variant: variant_name(made)?,
+        deployment: revision.deployment,
+        context_keys: made.context_keys.clone(),
+    };
+    let cpu = engine.inner.options.cpu.clone();
+    let layers = cpu.run(move || Layers::new(&input).ok()).await?;
+    let layered = match layers {
+        Some(layers) => conversation::converse_here(engine, layers)
+            .await?
+            .and_then(std::result::Result::ok),
+        None => None,
+    };
+    let (layered, differs) = match layered {
+        Some(layered) => {
+            let both = cpu.run(move || (differs(&layered), layered)).await?;
+            (Some(both.1), both.0)
+        }
+        None => (None, Vec::new()),
+    };
+    Ok(Remade {
+        output,
+        layered,
+        differs,
+        upstream: from,
+        set: made.variant.as_ref().and_then(|key| set_of(engine, key)),
+    })
+}
 
-    /// The set of the variant that made it, as it is now.
-    fn set_of(&self, key: &ObjectKey) -> Option<VariantSet> {
-        self.world(|w| {
-            let variant = w.variant(key)?;
-            let set = variant.meta.controller().filter(|c| c.kind == SET_KIND)?;
-            let name = ObjectName::parse(&set.name).ok()?;
-            let stored = w.sets.get(&ObjectKey::new(key.namespace.clone(), name))?;
-            stored.parsed.as_ref().ok().cloned()
-        })
-    }
+/// The set of the variant that made it, as it is now.
+fn set_of(engine: &Engine, key: &ObjectKey) -> Option<VariantSet> {
+    engine.world(|w| {
+        let variant = w.variant(key)?;
+        let set = variant.meta.controller().filter(|c| c.kind == SET_KIND)?;
+        let name = ObjectName::parse(&set.name).ok()?;
+        let stored = w.sets.get(&ObjectKey::new(key.namespace.clone(), name))?;
+        stored.parsed.as_ref().ok().cloned()
+    })
 }
 
 impl Remade {

@@ -17,7 +17,7 @@ pub use wrote::Wrote;
 
 use self::machine::Remade;
 use self::walk::{Answer, BlameWalk};
-use crate::{Engine, Result};
+use crate::{Engine, Result, held, opening};
 
 /// A field, and who wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,49 +34,47 @@ pub struct Blamed {
     pub wrote: Wrote,
 }
 
-impl Engine {
-    /// Who wrote each field of each file of a revision, in the order in which they stand.
-    ///
-    /// # Errors
-    /// There is no such revision; git cannot be read.
-    pub async fn blame(&self, key: &ObjectKey) -> Result<Vec<Blamed>> {
-        let revision = self.revision(key).await?;
-        let open = self.here(&key.namespace, &revision.repository).await?;
-        let (engine, walked) = (self.clone(), Arc::clone(&revision));
-        let cpu = self.inner.options.cpu.clone();
-        let (fields, answers) = cpu
-            .run(move || {
-                let mut walk = BlameWalk::new(&engine, &open, &walked);
-                let fields = walk.fields(walked.tree)?;
-                let answers = walk.run(walked.commit, &fields)?;
-                Ok::<_, crate::Error>((fields, answers))
-            })
-            .await??;
-        let mut remade: BTreeMap<TreeId, Arc<Remade>> = BTreeMap::new();
-        let mut out = Vec::with_capacity(fields.len());
-        for (field, answer) in fields.into_iter().zip(answers) {
-            let wrote = match answer {
-                Answer::Wrote(wrote) => wrote,
-                Answer::Machine(output, document) => {
-                    let layers = match remade.get(&output.tree) {
-                        Some(known) => Arc::clone(known),
-                        None => {
-                            let made = Arc::new(self.remake(&revision, &output).await?);
-                            remade.insert(output.tree, Arc::clone(&made));
-                            made
-                        }
-                    };
-                    layers.wrote(&field.file, document, &field.leaf.path)
-                }
-            };
-            out.push(Blamed {
-                file: field.file,
-                document: field.leaf.document,
-                resource: field.leaf.resource,
-                path: field.leaf.path,
-                wrote,
-            });
-        }
-        Ok(out)
+/// Who wrote each field of each file of a revision, in the order in which they stand.
+///
+/// # Errors
+/// There is no such revision; git cannot be read.
+pub(crate) async fn fields(engine: &Engine, key: &ObjectKey) -> Result<Vec<Blamed>> {
+    let revision = held::revision(engine, key).await?;
+    let open = opening::here(engine, &key.namespace, &revision.repository).await?;
+    let (own, walked) = (engine.clone(), Arc::clone(&revision));
+    let cpu = engine.inner.options.cpu.clone();
+    let (fields, answers) = cpu
+        .run(move || {
+            let mut walk = BlameWalk::new(&own, &open, &walked);
+            let fields = walk.fields(walked.tree)?;
+            let answers = walk.run(walked.commit, &fields)?;
+            Ok::<_, crate::Error>((fields, answers))
+        })
+        .await??;
+    let mut remade: BTreeMap<TreeId, Arc<Remade>> = BTreeMap::new();
+    let mut out = Vec::with_capacity(fields.len());
+    for (field, answer) in fields.into_iter().zip(answers) {
+        let wrote = match answer {
+            Answer::Wrote(wrote) => wrote,
+            Answer::Machine(output, document) => {
+                let layers = match remade.get(&output.tree) {
+                    Some(known) => Arc::clone(known),
+                    None => {
+                        let made = Arc::new(machine::remake(engine, &revision, &output).await?);
+                        remade.insert(output.tree, Arc::clone(&made));
+                        made
+                    }
+                };
+                layers.wrote(&field.file, document, &field.leaf.path)
+            }
+        };
+        out.push(Blamed {
+            file: field.file,
+            document: field.leaf.document,
+            resource: field.leaf.resource,
+            path: field.leaf.path,
+            wrote,
+        });
     }
+    Ok(out)
 }

@@ -10,10 +10,10 @@ use model::{
 use package::merge::{Earlier, Leaf, Versions, within};
 
 use super::wrote::Wrote;
-use crate::commits::kept_conflicts;
 use crate::discover::approval;
 use crate::git::Notes;
 use crate::repos::Open;
+use crate::transaction::kept_conflicts;
 use crate::{Engine, Error, Result};
 
 /// How many commits are looked at for a revision.
@@ -94,7 +94,7 @@ impl<'e> BlameWalk<'e> {
 
     /// All fields of a package.
     pub(super) fn fields(&self, tree: TreeId) -> Result<Vec<Field>> {
-        let files = self.engine.snapshot(self.open, tree)?.files.clone();
+        let files = self.open.snapshot(tree)?.files.clone();
         let package = Versions::new(&files, &files);
         let of = |file: &PackagePath| {
             let leaves = package.leaves(file);
@@ -168,7 +168,7 @@ impl<'e> BlameWalk<'e> {
         }
         let task = notes.kpt.iter().find_map(|k| k.task.clone());
         if matches!(task, Some(Task::Clone { .. } | Task::CloneGit(_))) {
-            let tree = self.engine.tree_at(self.open, id, &self.revision.package)?;
+            let tree = self.open.tree_at(id, &self.revision.package)?;
             let clone = tree.map(|tree| {
                 Arc::new(Output {
                     tree,
@@ -209,7 +209,7 @@ impl<'e> BlameWalk<'e> {
         fields: &[Field],
     ) -> Vec<At> {
         // An output that git does not have any more tells nothing.
-        let output = self.engine.snapshot(self.open, machine.v_tree).ok();
+        let output = self.open.snapshot(machine.v_tree).ok();
         let empty = Files::new();
         let output = output.as_ref().map_or(&empty, |snapshot| &snapshot.files);
         let (own, others) = split(output, files, at, fields);
@@ -244,11 +244,9 @@ impl<'e> BlameWalk<'e> {
     }
 
     fn files(&self, commit: CommitId) -> Result<Option<Files>> {
-        let tree = self
-            .engine
-            .tree_at(self.open, commit, &self.revision.package)?;
+        let tree = self.open.tree_at(commit, &self.revision.package)?;
         let Some(tree) = tree else { return Ok(None) };
-        Ok(Some(self.engine.snapshot(self.open, tree)?.files.clone()))
+        Ok(Some(self.open.snapshot(tree)?.files.clone()))
     }
 
     /// The commit of a revision by its name.

@@ -15,9 +15,10 @@ use model::{Class, Status};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::index::World;
 use crate::queue::{Done, Key};
 use crate::stats::count;
-use crate::{Engine, Error, Result, observe, waits};
+use crate::{Engine, Error, Result, followed, observe, waits};
 pub use cron::schedule_problem;
 
 /// How long variants and sets wait for a first look at repositories after records were thrown away.
@@ -45,151 +46,149 @@ impl Drop for Turning {
     }
 }
 
-impl Engine {
-    /// Runs watches and controllers until [`Engine::stop`]; ends once every turn has ended.
-    pub async fn run(&self) {
-        let mut tasks = JoinSet::new();
-        watch::start(self, &mut tasks);
-        let resync = self.clone();
-        tasks.spawn(async move { resync.resync().await });
-        self.work().await;
-        // Watches wait for news that need not come.
-        tasks.abort_all();
-        while tasks.join_next().await.is_some() {}
-        self.stop_kinds();
-    }
+/// Runs watches and controllers until [`Engine::stop`]; ends once every turn has ended.
+pub(crate) async fn run(engine: &Engine) {
+    let mut tasks = JoinSet::new();
+    watch::start(engine, &mut tasks);
+    let all = engine.clone();
+    tasks.spawn(async move { resync(&all).await });
+    work(engine).await;
+    // Watches wait for news that need not come.
+    tasks.abort_all();
+    while tasks.join_next().await.is_some() {}
+    followed::stop(engine);
+}
 
-    async fn work(&self) {
-        self.loaded().await;
-        self.forget_unregistered();
-        let until = Instant::now() + LONGEST_FIRST_LOOK;
-        let mut turns = JoinSet::new();
-        while let Some(key) = self.inner.queue.next().await {
-            let turn = Turning {
-                engine: self.clone(),
-                key,
-                done: Done::Failed,
-            };
-            turns.spawn(async move {
-                let work = turn.engine.turn(&turn.key, until);
-                let done = waits::turn(&turn.key, work).await;
-                turn.end(done);
-            });
-            while let Some(ended) = turns.try_join_next() {
-                if let Err(error) = ended {
-                    tracing::error!(%error, "a turn broke; its key is tried again");
-                }
-            }
-        }
-        while turns.join_next().await.is_some() {}
-    }
-
-    /// Waits until everything was seen once: decisions on half a picture would undo the other half.
-    async fn loaded(&self) {
-        while !self.is_ready() && self.alive().is_ok() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-
-    /// Whether records are still to be brought back from git: decisions on those that are there would be on half a
-    /// picture, too. Repositories that cannot be read say so, and hold nobody up.
-    fn comes_back(&self, until: Instant) -> bool {
-        if !self.inner.options.rebuild || Instant::now() >= until {
-            return false;
-        }
-        self.world(|w| {
-            let mut ready = w.repositories.iter().filter(|r| {
-                let said = r.status.conditions.iter().find(|c| c.kind == "Ready");
-                !r.meta.is_deleting()
-                    && r.parsed.is_ok()
-                    && said.is_some_and(|c| c.status == Status::True)
-            });
-            ready.any(|r| !self.inner.repos.is_seen(&r.key))
-        })
-    }
-
-    /// Whether it lacks an upstream only since nobody has looked at that repository after the start.
-    fn is_unread(&self, key: &Key, until: Instant) -> bool {
-        let unread = match key {
-            Key::Variant(key) => observe::variant_is_unread(self, key),
-            Key::Set(key) => observe::set_is_unread(self, key),
-            Key::Repository(_) => false,
+async fn work(engine: &Engine) {
+    loaded(engine).await;
+    forget_unregistered(engine);
+    let until = Instant::now() + LONGEST_FIRST_LOOK;
+    let mut turns = JoinSet::new();
+    while let Some(key) = engine.inner.queue.next().await {
+        let turn = Turning {
+            engine: engine.clone(),
+            key,
+            done: Done::Failed,
         };
-        unread && Instant::now() < until
-    }
-
-    async fn turn(&self, key: &Key, until: Instant) -> Done {
-        let before = Instant::now();
-        // Each turn is moved several times before it runs: on the heap, what it will hold stays where it is.
-        let result = match key {
-            Key::Repository(key) => {
-                count(&self.counters().repository_reconciles);
-                Box::pin(repository::reconcile(self, key)).await
-            }
-            // Somebody else looks after them, or nobody.
-            Key::Variant(_) if !self.inner.options.variants => Ok(Done::Rest),
-            Key::Set(_) if !self.inner.options.sets => Ok(Done::Rest),
-            Key::Variant(_) | Key::Set(_) if self.comes_back(until) => Ok(Done::After(PAUSE)),
-            Key::Variant(_) | Key::Set(_) if self.is_unread(key, until) => Ok(Done::After(PAUSE)),
-            Key::Variant(key) => {
-                count(&self.counters().variant_reconciles);
-                Box::pin(variant::reconcile(self, key)).await
-            }
-            Key::Set(key) => {
-                count(&self.counters().set_reconciles);
-                Box::pin(set::reconcile(self, key)).await
-            }
-        };
-        tracing::debug!(%key, elapsed = ?before.elapsed(), ok = result.is_ok(), "turn");
-        match result {
-            Ok(done) => done,
-            Err(Error::Stopped) => Done::Rest,
-            Err(error) if error.class() == Class::Conflict => {
-                count(&self.counters().conflicts);
-                Done::Again
-            }
-            Err(error) => {
-                count(&self.counters().failures);
-                tracing::warn!(%key, error = %error.chain(), "a turn failed");
-                Done::Failed
-            }
-        }
-    }
-
-    async fn resync(&self) {
-        loop {
-            tokio::time::sleep(self.inner.options.resync).await;
-            self.look_at_everything();
-        }
-    }
-
-    /// Puts the repositories in line that are not registered and have records: whoever took them away died before those went.
-    fn forget_unregistered(&self) {
-        let gone: Vec<_> = self.world(|w| {
-            let all = w.revisions.repositories();
-            all.filter(|key| w.repositories.get(key).is_none())
-                .collect()
+        turns.spawn(async move {
+            let work = self::turn(&turn.engine, &turn.key, until);
+            let done = waits::turn(&turn.key, work).await;
+            turn.end(done);
         });
-        for key in gone {
-            self.inner.queue.add(Key::Repository(key));
+        while let Some(ended) = turns.try_join_next() {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a turn broke; its key is tried again");
+            }
         }
     }
+    while turns.join_next().await.is_some() {}
+}
 
-    /// Puts every key in line.
-    pub fn look_at_everything(&self) {
-        self.forget_unregistered();
-        let keys: Vec<Key> = self.world(|w| {
-            let repositories = w
-                .repositories
-                .iter()
-                .map(|r| Key::Repository(r.key.clone()));
-            let sets = w.sets.iter().map(|s| Key::Set(s.key.clone()));
-            let variants = w.variants().map(|v| Key::Variant(v.key.clone()));
-            repositories.chain(sets).chain(variants).collect()
+/// Waits until everything was seen once: decisions on half a picture would undo the other half.
+async fn loaded(engine: &Engine) {
+    while !engine.world(World::is_loaded) && engine.alive().is_ok() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Whether records are still to be brought back from git: decisions on those that are there would be on half a
+/// picture, too. Repositories that cannot be read say so, and hold nobody up.
+fn comes_back(engine: &Engine, until: Instant) -> bool {
+    if !engine.inner.options.rebuild || Instant::now() >= until {
+        return false;
+    }
+    engine.world(|w| {
+        let mut ready = w.repositories.iter().filter(|r| {
+            let said = r.status.conditions.iter().find(|c| c.kind == "Ready");
+            !r.meta.is_deleting()
+                && r.parsed.is_ok()
+                && said.is_some_and(|c| c.status == Status::True)
         });
-        for key in keys {
-            self.inner.queue.add(key);
+        ready.any(|r| !engine.inner.repos.is_seen(&r.key))
+    })
+}
+
+/// Whether it lacks an upstream only since nobody has looked at that repository after the start.
+fn is_unread(engine: &Engine, key: &Key, until: Instant) -> bool {
+    let unread = match key {
+        Key::Variant(key) => observe::variant_is_unread(engine, key),
+        Key::Set(key) => observe::set_is_unread(engine, key),
+        Key::Repository(_) => false,
+    };
+    unread && Instant::now() < until
+}
+
+async fn turn(engine: &Engine, key: &Key, until: Instant) -> Done {
+    let before = Instant::now();
+    // Each turn is moved several times before it runs: on the heap, what it will hold stays where it is.
+    let result = match key {
+        Key::Repository(key) => {
+            count(&engine.counters().repository_reconciles);
+            Box::pin(repository::reconcile(engine, key)).await
         }
+        // Somebody else looks after them, or nobody.
+        Key::Variant(_) if !engine.inner.options.variants => Ok(Done::Rest),
+        Key::Set(_) if !engine.inner.options.sets => Ok(Done::Rest),
+        Key::Variant(_) | Key::Set(_) if comes_back(engine, until) => Ok(Done::After(PAUSE)),
+        Key::Variant(_) | Key::Set(_) if is_unread(engine, key, until) => Ok(Done::After(PAUSE)),
+        Key::Variant(key) => {
+            count(&engine.counters().variant_reconciles);
+            Box::pin(variant::reconcile(engine, key)).await
+        }
+        Key::Set(key) => {
+            count(&engine.counters().set_reconciles);
+            Box::pin(set::reconcile(engine, key)).await
+        }
+    };
+    tracing::debug!(%key, elapsed = ?before.elapsed(), ok = result.is_ok(), "turn");
+    match result {
+        Ok(done) => done,
+        Err(Error::Stopped) => Done::Rest,
+        Err(error) if error.class() == Class::Conflict => {
+            count(&engine.counters().conflicts);
+            Done::Again
+        }
+        Err(error) => {
+            count(&engine.counters().failures);
+            tracing::warn!(%key, error = %error.chain(), "a turn failed");
+            Done::Failed
+        }
+    }
+}
+
+async fn resync(engine: &Engine) {
+    loop {
+        tokio::time::sleep(engine.inner.options.resync).await;
+        look_at_everything(engine);
+    }
+}
+
+/// Puts the repositories in line that are not registered and have records: whoever took them away died before those went.
+fn forget_unregistered(engine: &Engine) {
+    let gone: Vec<_> = engine.world(|w| {
+        let all = w.revisions.repositories();
+        all.filter(|key| w.repositories.get(key).is_none())
+            .collect()
+    });
+    for key in gone {
+        engine.inner.queue.add(Key::Repository(key));
+    }
+}
+
+/// Puts every key in line.
+pub(crate) fn look_at_everything(engine: &Engine) {
+    forget_unregistered(engine);
+    let keys: Vec<Key> = engine.world(|w| {
+        let repositories = w
+            .repositories
+            .iter()
+            .map(|r| Key::Repository(r.key.clone()));
+        let sets = w.sets.iter().map(|s| Key::Set(s.key.clone()));
+        let variants = w.variants().map(|v| Key::Variant(v.key.clone()));
+        repositories.chain(sets).chain(variants).collect()
+    });
+    for key in keys {
+        engine.inner.queue.add(key);
     }
 }
 

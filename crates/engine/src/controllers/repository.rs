@@ -13,12 +13,12 @@ use crate::discover::Found;
 use crate::error::port;
 use crate::index::READ_ONLY;
 use crate::ports::{EventType, OurKind, Point, StoredRepository, rfc3339};
-use crate::publish::Follow;
 use crate::queue::Done;
 use crate::registrations;
 use crate::repos::Open;
 use crate::stats::count;
-use crate::{Engine, Error, Result};
+use crate::transaction::Follow;
+use crate::{Engine, Error, Result, discover, opening, transaction};
 
 /// Porch's finalizer.
 const FINALIZER: &str = "config.porch.kpt.dev/repository";
@@ -89,7 +89,7 @@ async fn look(
     stored: &StoredRepository,
     repository: &Repository,
 ) -> Result<Looked> {
-    let mut open = engine.open_repository(repository).await?;
+    let mut open = opening::open_repository(engine, repository).await?;
     let at = engine.now();
     let (now, status) = (rfc3339(at), &stored.status);
     let once = &repository.run_once_at;
@@ -105,12 +105,12 @@ async fn look(
         // Due until it was done: what asked for it is taken by now.
         repos.polled(&stored.key, at);
     }
-    let mut found = engine.discover(&open, fetch).await?;
+    let mut found = discover::repository(engine, &open, fetch).await?;
     if found.head.is_none() {
         // It was made anew, or its branch was deleted: as when it was registered, the branch is made or missed.
         repos.close(&stored.key);
-        open = engine.open_repository(repository).await?;
-        found = engine.discover(&open, false).await?;
+        open = opening::open_repository(engine, repository).await?;
+        found = discover::repository(engine, &open, false).await?;
     }
     if fetch {
         repos.polled(&stored.key, next_look(engine, repository, at));
@@ -317,9 +317,7 @@ async fn forget_records(engine: &Engine, key: &ObjectKey) -> Result<()> {
     };
     let all = engine.world(|w| w.revisions.of_repository(&key.namespace, &name));
     for some in all.chunks(256) {
-        engine
-            .record(some.iter().map(Follow::delete).collect())
-            .await?;
+        transaction::record(engine, some.iter().map(Follow::delete).collect()).await?;
     }
     Ok(())
 }

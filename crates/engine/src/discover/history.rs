@@ -10,9 +10,9 @@ use package::conflicts::resolved_by_edit;
 use plan::variant::{Lineage, OldUpstream};
 use store::Dir;
 
-use crate::commits::kept_conflicts;
 use crate::git::Notes;
 use crate::repos::Open;
+use crate::transaction::kept_conflicts;
 use crate::{Error, Result};
 
 /// How far back a history is read; longer ones are cut, which is said nowhere since nothing of

@@ -9,50 +9,44 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Class, CommitId, PackageName, RevisionNumber, WorkspaceName};
-use store::{Expect, RefEdit, RefName, Scope, Submission};
+use store::{Expect, RefEdit, RefName, Scope};
 
 use super::View;
 use super::history::approval;
 use super::survey::approved;
 use crate::git::{Layout, RefKind};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, registrations, transaction};
 
 /// How many commits of a draft, and of a branch since a draft left it, are looked at.
 const LIMIT: usize = 1_000;
 
-impl Engine {
-    /// Completes what is half done in a package; whether any ref moved.
-    ///
-    /// # Errors
-    /// Git cannot be read or written now. Where we may not write, all stays as it is.
-    pub(super) async fn mend(
-        &self,
-        open: &Open,
-        package: &PackageName,
-        view: &View,
-    ) -> Result<bool> {
-        if self.writable(open).is_err() {
-            return Ok(false);
+/// Completes what is half done in a package; whether any ref moved.
+///
+/// # Errors
+/// Git cannot be read or written now. Where we may not write, all stays as it is.
+pub(super) async fn mend(
+    engine: &Engine,
+    open: &Open,
+    package: &PackageName,
+    view: &View,
+) -> Result<bool> {
+    if registrations::writable(engine, open).is_err() {
+        return Ok(false);
+    }
+    let refs = half_done(open, package, view)?;
+    if refs.is_empty() {
+        return Ok(false);
+    }
+    let named: Vec<&str> = refs.iter().map(|edit| edit.name.short()).collect();
+    tracing::info!(url = open.repo.url(), refs = ?named, "completing what was cut short");
+    match transaction::move_refs(engine, open, refs).await {
+        Ok(()) => Ok(true),
+        Err(error) if error.class() == Class::Denied => {
+            tracing::warn!(url = open.repo.url(), error = %error.chain(), "refs stay left over");
+            Ok(false)
         }
-        let refs = half_done(open, package, view)?;
-        if refs.is_empty() {
-            return Ok(false);
-        }
-        let named: Vec<&str> = refs.iter().map(|edit| edit.name.short()).collect();
-        tracing::info!(url = open.repo.url(), refs = ?named, "completing what was cut short");
-        let submission = Submission {
-            refs,
-            ..Submission::default()
-        };
-        match self.submit(open, submission).await {
-            Ok(_) => Ok(true),
-            Err(error) if error.class() == Class::Denied => {
-                tracing::warn!(url = open.repo.url(), error = %error.chain(), "refs stay left over");
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
+        Err(error) => Err(error),
     }
 }
 

@@ -26,10 +26,10 @@ use crate::codec::Record;
 use crate::git::RefKind;
 use crate::index::PackageKey;
 use crate::ports::{EventType, OurKind};
-use crate::publish::Follow;
 use crate::repos::{Open, Seen};
 use crate::stats::count;
-use crate::{Engine, Error, Result};
+use crate::transaction::Follow;
+use crate::{Engine, Error, Result, recover, registrations, transaction, waiting};
 
 pub(crate) use history::{approval, approved_last, by_person, highest_number, lineage};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
@@ -55,277 +55,267 @@ const MISSING: &str = "is not in the repository";
 /// How many packages are looked into at once: their records go to the store in batches.
 const AT_ONCE: usize = 64;
 
-impl Engine {
-    /// Brings the records of a repository in line with its refs.
-    ///
-    /// # Errors
-    /// The repository cannot be read, or records cannot be written.
-    pub(crate) async fn discover(&self, open: &Arc<Open>, fetch: bool) -> Result<Found> {
-        count(&self.counters().discoveries);
-        let failed = |attempt| move |source| Error::Store { attempt, source };
-        let refs = if fetch {
-            let fetched = self.remote(open.repo.url(), open.repo.fetch()).await;
-            fetched.map_err(failed("fetch"))?
-        } else {
-            open.repo.refs().map_err(failed("read the refs"))?
-        };
-        // Where the remote could not be asked when the repository was opened.
-        self.recover(open).await?;
-        let before = open
-            .seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let mut view = view(open, &refs)?;
-        self.keep_branch(open, &view, &before).await?;
-        let (mut touched, beyond) = self.touched(open, &view, &before)?;
-        let beyond = beyond.unwrap_or_else(|| before.beyond.clone());
-        touched.extend(before.again.iter().cloned());
-        let mut problems: BTreeSet<String> =
-            std::mem::take(&mut view.problems).into_iter().collect();
-        // A problem of a package that is not looked into again is still there.
-        let mut kept = before.problems.clone();
-        kept.retain(|p| {
-            !touched
-                .iter()
-                .any(|t| p.starts_with(&format!("package {t}:")))
-        });
-        problems.extend(kept.into_iter().filter(|p| p.starts_with("package ")));
-        let branch = open.layout.branch();
-        problems.extend(beyond.iter().map(|why| format!("branch {branch}: {why}")));
-        let results: Vec<_> = futures::stream::iter(touched)
-            .map(|package| async move {
-                let found = self.discover_package(open, &package).await;
-                (package, found)
-            })
-            .buffered(AT_ONCE)
-            .collect()
-            .await;
-        let mut again = BTreeSet::new();
-        for (package, result) in results {
-            match result {
-                Ok(found) => problems.extend(found),
-                // One package that cannot be read, or recorded, keeps nobody from the others (X9).
-                Err(error) if is_unreadable(&error) || error.is_refusal() => {
-                    problems.insert(format!("package {package}: {}", error.chain()));
-                    again.insert(package);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        problems.retain(|p| !p.ends_with(MISSING));
-        problems.extend(self.check_objects(open).await?);
-        let tidied = open
-            .seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .tidied;
-        let problems: Vec<String> = problems.into_iter().collect();
-        let head = view.refs.get(&open.layout.branch_ref()?).copied();
-        *open.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen {
-            refs: view.refs,
-            whole: true,
-            problems: problems.clone(),
-            tidied,
-            again,
-            beyond,
-        };
-        Ok(Found { head, problems })
-    }
-
-    /// The packages that have to be looked into: where a ref is neither what was seen last nor what
-    /// its record says, where a record has no ref, and where the branch's directory differs. Where the branch was looked
-    /// into, also what of it is beyond the limits.
-    fn touched(
-        &self,
-        open: &Open,
-        view: &View,
-        before: &Seen,
-    ) -> Result<(BTreeSet<PackageName>, Option<Vec<String>>)> {
-        let (namespace, repository) = (&open.key().namespace, &open.repository.name);
-        let mut touched = BTreeSet::new();
-        let package_key = |package: &PackageName| PackageKey::new(namespace, repository, package);
-        for (name, (kind, commit)) in &view.kinds {
-            let Some(package) = package_of(kind) else {
-                continue;
-            };
-            if before.refs.get(name) != Some(commit) {
-                let known = self.world(|w| w.revisions.of_package(&package_key(package)));
-                if !known.iter().any(|r| describes(r, kind, *commit)) {
-                    touched.insert(package.clone());
-                }
-            }
-        }
-        for name in before.refs.keys().filter(|n| !view.refs.contains_key(*n)) {
-            if let Ok(Some(kind)) = open.layout.read(name)
-                && let Some(package) = package_of(&kind)
-            {
-                let known = self.world(|w| w.revisions.of_package(&package_key(package)));
-                if known.iter().any(|r| same_ref(r, &kind)) {
-                    touched.insert(package.clone());
-                }
-            }
-        }
-        let branch = open.layout.branch_ref()?;
-        let head = view.refs.get(&branch);
-        let mut beyond = None;
-        if !before.whole || before.refs.get(&branch) != head {
-            let (changed, why) = self.changed_on_branch(open, head.copied())?;
-            touched.extend(changed);
-            beyond = Some(why);
-        }
-        let all = self.world(|w| w.revisions.of_repository(namespace, repository));
-        // Also what was made since the last look: it may have been taken away before this one.
-        let named = before.whole.then_some(&view.broken);
-        let lost = all
+/// Brings the records of a repository in line with its refs.
+///
+/// # Errors
+/// The repository cannot be read, or records cannot be written.
+pub(crate) async fn repository(engine: &Engine, open: &Arc<Open>, fetch: bool) -> Result<Found> {
+    count(&engine.counters().discoveries);
+    let failed = |attempt| move |source| Error::Store { attempt, source };
+    let refs = if fetch {
+        let fetched = waiting::remote(engine, open.repo.url(), open.repo.fetch()).await;
+        fetched.map_err(failed("fetch"))?
+    } else {
+        open.repo.refs().map_err(failed("read the refs"))?
+    };
+    // Where the remote could not be asked when the repository was opened.
+    recover::complete(engine, open).await?;
+    let before = open
+        .seen
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    let mut view = view(open, &refs)?;
+    keep_branch(engine, open, &view, &before).await?;
+    let (mut touched, beyond) = touched(engine, open, &view, &before)?;
+    let beyond = beyond.unwrap_or_else(|| before.beyond.clone());
+    touched.extend(before.again.iter().cloned());
+    let mut problems: BTreeSet<String> = std::mem::take(&mut view.problems).into_iter().collect();
+    // A problem of a package that is not looked into again is still there.
+    let mut kept = before.problems.clone();
+    kept.retain(|p| {
+        !touched
             .iter()
-            .filter(|r| crate::recover::is_lost(r, &view.refs, named));
-        touched.extend(lost.map(|r| r.package.clone()));
-        if !before.whole {
-            let strange = all
-                .iter()
-                .filter(|r| self.world(|w| survey::has_stranger(w, r)));
-            touched.extend(strange.map(|r| r.package.clone()));
+            .any(|t| p.starts_with(&format!("package {t}:")))
+    });
+    problems.extend(kept.into_iter().filter(|p| p.starts_with("package ")));
+    let branch = open.layout.branch();
+    problems.extend(beyond.iter().map(|why| format!("branch {branch}: {why}")));
+    let results: Vec<_> = futures::stream::iter(touched)
+        .map(|package| async move {
+            let found = self::package(engine, open, &package).await;
+            (package, found)
+        })
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    let mut again = BTreeSet::new();
+    for (package, result) in results {
+        match result {
+            Ok(found) => problems.extend(found),
+            // One package that cannot be read, or recorded, keeps nobody from the others (X9).
+            Err(error) if is_unreadable(&error) || error.is_refusal() => {
+                problems.insert(format!("package {package}: {}", error.chain()));
+                again.insert(package);
+            }
+            Err(error) => return Err(error),
         }
-        Ok((touched, beyond))
     }
+    problems.retain(|p| !p.ends_with(MISSING));
+    problems.extend(whole::check_objects(engine, open).await?);
+    let tidied = open
+        .seen
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .tidied;
+    let problems: Vec<String> = problems.into_iter().collect();
+    let head = view.refs.get(&open.layout.branch_ref()?).copied();
+    *open.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen {
+        refs: view.refs,
+        whole: true,
+        problems: problems.clone(),
+        tidied,
+        again,
+        beyond,
+    };
+    Ok(Found { head, problems })
+}
 
-    /// Packages whose directory on the branch is not what their placeholder says.
-    fn changed_on_branch(
-        &self,
-        open: &Open,
-        head: Option<CommitId>,
-    ) -> Result<(BTreeSet<PackageName>, Vec<String>)> {
-        let failed = |source| Error::Store {
-            attempt: "read the branch",
-            source,
+/// The packages that have to be looked into: where a ref is neither what was seen last nor what
+/// its record says, where a record has no ref, and where the branch's directory differs. Where the branch was looked
+/// into, also what of it is beyond the limits.
+fn touched(
+    engine: &Engine,
+    open: &Open,
+    view: &View,
+    before: &Seen,
+) -> Result<(BTreeSet<PackageName>, Option<Vec<String>>)> {
+    let (namespace, repository) = (&open.key().namespace, &open.repository.name);
+    let mut touched = BTreeSet::new();
+    let package_key = |package: &PackageName| PackageKey::new(namespace, repository, package);
+    for (name, (kind, commit)) in &view.kinds {
+        let Some(package) = package_of(kind) else {
+            continue;
         };
-        let mut trees = BTreeMap::new();
-        let mut beyond = Vec::new();
-        if let Some(head) = head {
-            let root = open.repo.commit(head).map_err(failed)?.tree;
-            let packages = open.repo.packages(root, open.layout.root());
-            let packages = packages.map_err(failed)?;
-            beyond = packages.beyond;
-            for (dir, tree) in packages.found {
-                if let Ok(package) = PackageName::parse(dir.as_str()) {
-                    trees.insert(package, tree);
-                }
+        if before.refs.get(name) != Some(commit) {
+            let known = engine.world(|w| w.revisions.of_package(&package_key(package)));
+            if !known.iter().any(|r| describes(r, kind, *commit)) {
+                touched.insert(package.clone());
             }
         }
-        let (namespace, repository) = (&open.key().namespace, &open.repository.name);
-        let known: BTreeMap<PackageName, model::TreeId> = self.world(|w| {
-            let all = w.revisions.of_repository(namespace, repository);
-            let heads = all.iter().filter(|r| r.placeholder);
-            heads.map(|r| (r.package.clone(), r.tree)).collect()
-        });
-        let names = trees.keys().chain(known.keys());
-        let changed = names.filter(|name| trees.get(*name) != known.get(*name));
-        Ok((changed.cloned().collect(), beyond))
     }
-
-    /// Brings the records of one package in line; returns what cannot be served.
-    pub(crate) async fn discover_package(
-        &self,
-        open: &Arc<Open>,
-        package: &PackageName,
-    ) -> Result<Vec<String>> {
-        count(&self.counters().discovered);
-        let key = PackageKey::new(&open.key().namespace, &open.repository.name, package);
-        let guard = self.earlier(self.inner.locks.package(&key)).await;
-        self.alive()?;
-        // Under the lock both are read anew: a change of ours may just have been recorded.
-        let mut view = package_view(open, package)?;
-        if self.mend(open, package, &view).await? {
-            view = package_view(open, package)?;
-        }
-        let known = self.world(|w| w.revisions.of_package(&key));
-        let moved = moved::moved(&view, &known);
-        let mut survey = survey::survey(self, open, &key, &view, &known)?;
-        for follow in &mut survey.follow {
-            self.inherit(follow);
-            self.find_owner(open, &key, follow).await?;
-            self.label_anew(follow);
-        }
-        for lost in &survey.lost {
-            self.keep_lost(open, lost).await?;
-        }
-        // Whoever sees the branch's head must have seen what was published of it: else it looks like nobody's package.
-        let (heads, rest): (Vec<_>, Vec<_>) = survey.follow.into_iter().partition(is_new_head);
-        self.record(rest).await?;
-        self.record(heads).await?;
-        drop(guard);
-        for news in moved {
-            let (kind, warning) = (OurKind::Repository, EventType::Warning);
-            self.tell(kind, open.key(), warning, news.reason, news.message)
-                .await;
-        }
-        Ok(survey
-            .problems
-            .into_iter()
-            .map(|p| format!("package {package}: {p}"))
-            .collect())
-    }
-
-    /// Keeps the branch's old head reachable where somebody pushed over it.
-    async fn keep_branch(&self, open: &Open, view: &View, before: &Seen) -> Result<()> {
-        let branch = open.layout.branch_ref()?;
-        let (Some(old), Some(new)) = (before.refs.get(&branch), view.refs.get(&branch)) else {
-            return Ok(());
-        };
-        // Where history cannot be followed nobody knows whether it was lost: one recovery ref too many is no harm.
-        if old == new || open.repo.is_ancestor(*old, *new).unwrap_or(false) {
-            return Ok(());
-        }
-        let lost = survey::Lost {
-            name: open.layout.branch().to_owned(),
-            commit: *old,
-        };
-        self.keep_lost(open, &lost).await
-    }
-
-    /// Keeps commits reachable that a push took out of a draft's history (V23), and tells of them. Where nothing of ours may be
-    /// written, that is all there is to do: the look goes on, with what is there now.
-    async fn keep_lost(&self, open: &Open, lost: &survey::Lost) -> Result<()> {
-        let failed = |source| Error::Store {
-            attempt: "keep lost commits",
-            source,
-        };
-        if !open.repo.has_commit(lost.commit).map_err(failed)? {
-            return Ok(());
-        }
-        let name = format!("refs/offshoot/recovered/{}/{}", lost.name, lost.commit);
-        let Ok(name) = RefName::parse(&name) else {
-            return Ok(());
-        };
-        let kept = match self.writable(open) {
-            Err(why) => format!("it is not kept, since nothing is written there: {why}"),
-            Ok(()) => {
-                let submission = store::Submission {
-                    refs: vec![store::RefEdit {
-                        name: name.clone(),
-                        expect: store::Expect::Any,
-                        to: Some(lost.commit),
-                        scope: store::Scope::Local,
-                    }],
-                    ..store::Submission::default()
-                };
-                let answer = open.repo.submit(submission).await.map_err(failed)?;
-                if !matches!(answer, store::Answer::Published(_)) {
-                    return Ok(());
-                }
-                format!("it is kept as {}", name.as_str())
+    for name in before.refs.keys().filter(|n| !view.refs.contains_key(*n)) {
+        if let Ok(Some(kind)) = open.layout.read(name)
+            && let Some(package) = package_of(&kind)
+        {
+            let known = engine.world(|w| w.revisions.of_package(&package_key(package)));
+            if known.iter().any(|r| same_ref(r, &kind)) {
+                touched.insert(package.clone());
             }
-        };
-        let message = format!(
-            "a push took commit {} out of the history of {}; {kept}",
-            lost.commit, lost.name
-        );
+        }
+    }
+    let branch = open.layout.branch_ref()?;
+    let head = view.refs.get(&branch);
+    let mut beyond = None;
+    if !before.whole || before.refs.get(&branch) != head {
+        let (changed, why) = changed_on_branch(engine, open, head.copied())?;
+        touched.extend(changed);
+        beyond = Some(why);
+    }
+    let all = engine.world(|w| w.revisions.of_repository(namespace, repository));
+    // Also what was made since the last look: it may have been taken away before this one.
+    let named = before.whole.then_some(&view.broken);
+    let lost = all
+        .iter()
+        .filter(|r| crate::recover::is_lost(r, &view.refs, named));
+    touched.extend(lost.map(|r| r.package.clone()));
+    if !before.whole {
+        let strange = all
+            .iter()
+            .filter(|r| engine.world(|w| survey::has_stranger(w, r)));
+        touched.extend(strange.map(|r| r.package.clone()));
+    }
+    Ok((touched, beyond))
+}
+
+/// Packages whose directory on the branch is not what their placeholder says.
+fn changed_on_branch(
+    engine: &Engine,
+    open: &Open,
+    head: Option<CommitId>,
+) -> Result<(BTreeSet<PackageName>, Vec<String>)> {
+    let failed = |source| Error::Store {
+        attempt: "read the branch",
+        source,
+    };
+    let mut trees = BTreeMap::new();
+    let mut beyond = Vec::new();
+    if let Some(head) = head {
+        let root = open.repo.commit(head).map_err(failed)?.tree;
+        let packages = open.repo.packages(root, open.layout.root());
+        let packages = packages.map_err(failed)?;
+        beyond = packages.beyond;
+        for (dir, tree) in packages.found {
+            if let Ok(package) = PackageName::parse(dir.as_str()) {
+                trees.insert(package, tree);
+            }
+        }
+    }
+    let (namespace, repository) = (&open.key().namespace, &open.repository.name);
+    let known: BTreeMap<PackageName, model::TreeId> = engine.world(|w| {
+        let all = w.revisions.of_repository(namespace, repository);
+        let heads = all.iter().filter(|r| r.placeholder);
+        heads.map(|r| (r.package.clone(), r.tree)).collect()
+    });
+    let names = trees.keys().chain(known.keys());
+    let changed = names.filter(|name| trees.get(*name) != known.get(*name));
+    Ok((changed.cloned().collect(), beyond))
+}
+
+/// Brings the records of one package in line; returns what cannot be served.
+pub(crate) async fn package(
+    engine: &Engine,
+    open: &Arc<Open>,
+    package: &PackageName,
+) -> Result<Vec<String>> {
+    count(&engine.counters().discovered);
+    let key = PackageKey::new(&open.key().namespace, &open.repository.name, package);
+    let guard = waiting::earlier(engine, engine.inner.locks.package(&key)).await;
+    engine.alive()?;
+    // Under the lock both are read anew: a change of ours may just have been recorded.
+    let mut view = package_view(open, package)?;
+    if mend::mend(engine, open, package, &view).await? {
+        view = package_view(open, package)?;
+    }
+    let known = engine.world(|w| w.revisions.of_package(&key));
+    let moved = moved::moved(&view, &known);
+    let mut survey = survey::survey(engine, open, &key, &view, &known)?;
+    for follow in &mut survey.follow {
+        owner::inherit(engine, follow);
+        owner::find_owner(engine, open, &key, follow).await?;
+        owner::label_anew(engine, follow);
+    }
+    for lost in &survey.lost {
+        keep_lost(engine, open, lost).await?;
+    }
+    // Whoever sees the branch's head must have seen what was published of it: else it looks like nobody's package.
+    let (heads, rest): (Vec<_>, Vec<_>) = survey.follow.into_iter().partition(is_new_head);
+    transaction::record(engine, rest).await?;
+    transaction::record(engine, heads).await?;
+    drop(guard);
+    for news in moved {
         let (kind, warning) = (OurKind::Repository, EventType::Warning);
-        self.tell(kind, open.key(), warning, "HistoryReplaced", message)
+        engine
+            .tell(kind, open.key(), warning, news.reason, news.message)
             .await;
-        Ok(())
     }
+    Ok(survey
+        .problems
+        .into_iter()
+        .map(|p| format!("package {package}: {p}"))
+        .collect())
+}
+
+/// Keeps the branch's old head reachable where somebody pushed over it.
+async fn keep_branch(engine: &Engine, open: &Open, view: &View, before: &Seen) -> Result<()> {
+    let branch = open.layout.branch_ref()?;
+    let (Some(old), Some(new)) = (before.refs.get(&branch), view.refs.get(&branch)) else {
+        return Ok(());
+    };
+    // Where history cannot be followed nobody knows whether it was lost: one recovery ref too many is no harm.
+    if old == new || open.repo.is_ancestor(*old, *new).unwrap_or(false) {
+        return Ok(());
+    }
+    let lost = survey::Lost {
+        name: open.layout.branch().to_owned(),
+        commit: *old,
+    };
+    keep_lost(engine, open, &lost).await
+}
+
+/// Keeps commits reachable that a push took out of a draft's history (V23), and tells of them. Where nothing of ours may be
+/// written, that is all there is to do: the look goes on, with what is there now.
+async fn keep_lost(engine: &Engine, open: &Open, lost: &survey::Lost) -> Result<()> {
+    let failed = |source| Error::Store {
+        attempt: "keep lost commits",
+        source,
+    };
+    if !open.repo.has_commit(lost.commit).map_err(failed)? {
+        return Ok(());
+    }
+    let name = format!("refs/offshoot/recovered/{}/{}", lost.name, lost.commit);
+    let Ok(name) = RefName::parse(&name) else {
+        return Ok(());
+    };
+    let kept = match registrations::writable(engine, open) {
+        Err(why) => format!("it is not kept, since nothing is written there: {why}"),
+        Ok(()) => {
+            let lost = (name.clone(), lost.commit);
+            if !transaction::keep(engine, open, "keep lost commits", lost).await? {
+                return Ok(());
+            }
+            format!("it is kept as {}", name.as_str())
+        }
+    };
+    let message = format!(
+        "a push took commit {} out of the history of {}; {kept}",
+        lost.commit, lost.name
+    );
+    let (kind, warning) = (OurKind::Repository, EventType::Warning);
+    engine
+        .tell(kind, open.key(), warning, "HistoryReplaced", message)
+        .await;
+    Ok(())
 }
 
 /// Whether this is the first record of what stands on the branch.

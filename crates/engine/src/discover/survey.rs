@@ -14,8 +14,8 @@ use super::record::{self, Origin};
 use super::{LATEST, View, is_tagged};
 use crate::git::RefKind;
 use crate::index::{PackageKey, World};
-use crate::publish::Follow;
 use crate::repos::Open;
+use crate::transaction::Follow;
 use crate::{Engine, Error, Result};
 
 /// What follows for the records of one package.

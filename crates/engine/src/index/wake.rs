@@ -49,6 +49,19 @@ fn status_differs<T, S: PartialEq>(changed: &Changed<Stored<T, S>>) -> bool {
 }
 
 impl Wake {
+    /// What all of these changes touch.
+    pub(crate) fn all<T>(
+        world: &World,
+        changes: &[Changed<T>],
+        touch: impl Fn(&mut Self, &World, &Changed<T>),
+    ) -> Self {
+        let mut wake = Self::default();
+        for change in changes {
+            touch(&mut wake, world, change);
+        }
+        wake
+    }
+
     /// A status that a watch told of was written by somebody else, or hid behind a list from the past: what was
     /// decided on the old one may be wrong, so its variant is looked at.
     pub(crate) fn told_variant(&mut self, changed: &Changed<StoredVariant>) {

@@ -10,7 +10,7 @@ use store::Dir;
 use crate::discover;
 use crate::index::PackageKey;
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, opening};
 
 /// The lineage of *p*.
 pub(super) fn base(
@@ -125,7 +125,7 @@ fn holder(engine: &Engine, namespace: &Namespace, lock: &GitLock) -> Option<Arc<
     });
     keys.iter()
         .filter_map(|key| engine.inner.repos.get(key))
-        .filter(|open| engine.is_let_in(open))
+        .filter(|open| opening::is_let_in(engine, open))
         .find(|open| open.repo.has_commit(commit).unwrap_or(false))
 }
 

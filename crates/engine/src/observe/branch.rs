@@ -9,24 +9,24 @@ use plan::variant::base_of;
 
 use crate::discover::is_approved_already;
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Error, Result};
 
 /// Brings the record of the branch in line with git where an approval is not wholly recorded.
 ///
 /// # Errors
 /// `Conflict` where git has approved a revision that its record still shows as open; git cannot be read.
-pub(super) fn agree(engine: &Engine, open: &Open, revisions: &mut [Arc<Revision>]) -> Result<()> {
+pub(super) fn agree(open: &Open, revisions: &mut [Arc<Revision>]) -> Result<()> {
     let Some(choice) = base_of(revisions).filter(|choice| choice.from_branch) else {
         return Ok(());
     };
     let published = choice.revision;
-    let head = match engine.head(open) {
+    let head = match open.head() {
         Ok(head) => head,
         // What is gone altogether is the next look's to find out.
         Err(Error::NotFound { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
-    if engine.tree_at(open, head, &published.package)? == Some(published.tree) {
+    if open.tree_at(head, &published.package)? == Some(published.tree) {
         for record in revisions.iter_mut().filter(|r| r.placeholder) {
             let mut now = Revision::clone(record);
             (now.tree, now.commit) = (published.tree, published.commit);

@@ -8,28 +8,30 @@ use crate::facts::Facts;
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
-impl Engine {
-    /// The facts about a package's tree. One that cannot be understood has none: deriving it will
-    /// say why.
-    pub(crate) fn facts(&self, open: &Open, tree: TreeId) -> Result<Arc<Facts>> {
-        if let Some(known) = self.inner.trees.facts.get(&tree) {
-            return Ok(known);
-        }
-        let snapshot = open.repo.snapshot(tree).map_err(|source| Error::Store {
-            attempt: "read a package",
-            source,
-        })?;
-        Ok(self.keep_facts(tree, &snapshot.files))
+/// The facts about a package's tree. One that cannot be understood has none: deriving it will
+/// say why.
+pub(crate) fn of(engine: &Engine, open: &Open, tree: TreeId) -> Result<Arc<Facts>> {
+    if let Some(known) = engine.inner.trees.facts.get(&tree) {
+        return Ok(known);
     }
+    let snapshot = open.repo.snapshot(tree).map_err(|source| Error::Store {
+        attempt: "read a package",
+        source,
+    })?;
+    Ok(keep(engine, tree, &snapshot.files))
+}
 
-    /// Takes the facts of a tree whose files are at hand, so that they need not be read again; a plan may have done so.
-    pub(crate) fn keep_facts(&self, tree: TreeId, files: &Files) -> Arc<Facts> {
-        if let Some(known) = self.inner.trees.facts.get(&tree) {
-            return known;
-        }
-        let facts = Arc::new(Facts::of(files));
-        let bytes = facts.bytes();
-        self.inner.trees.facts.put(tree, Arc::clone(&facts), bytes);
-        facts
+/// Takes the facts of a tree whose files are at hand, so that they need not be read again; a plan may have done so.
+pub(crate) fn keep(engine: &Engine, tree: TreeId, files: &Files) -> Arc<Facts> {
+    if let Some(known) = engine.inner.trees.facts.get(&tree) {
+        return known;
     }
+    let facts = Arc::new(Facts::of(files));
+    let bytes = facts.bytes();
+    engine
+        .inner
+        .trees
+        .facts
+        .put(tree, Arc::clone(&facts), bytes);
+    facts
 }

@@ -4,7 +4,7 @@
 
 mod base;
 mod branch;
-mod facts;
+pub(crate) mod facts;
 mod injections;
 mod pinned;
 mod set;

@@ -10,7 +10,7 @@ use plan::variant::Resolution;
 use crate::discover::{self, Origin, build};
 use crate::index::upstream_of;
 use crate::repos::Open;
-use crate::{Engine, Result};
+use crate::{Engine, Result, opening};
 
 /// The revision at the commit that a variant names; `None` where it names none, or its repository has no such commit
 /// or no package in it.
@@ -26,7 +26,7 @@ pub(super) async fn revision(
     let (Some(commit), Resolution::NotFound { .. }) = (upstream.commit, found) else {
         return Ok(None);
     };
-    let here = engine.here(&variant.key.namespace, &upstream.repo).await;
+    let here = opening::here(engine, &variant.key.namespace, &upstream.repo).await;
     // A repository that cannot be had is told of by its own condition.
     let Ok(open) = here else {
         return Ok(None);

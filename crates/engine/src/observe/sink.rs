@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use model::{ObjectKey, UpstreamSource};
 use plan::variant::Failure;
 
-use crate::Engine;
 use crate::index::Wake;
 use crate::ports::Gvk;
+use crate::{Engine, followed};
 
 /// Where a look leaves what it leads to.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ impl<'e> Sink<'e> {
     /// A kind matters from now on, also one that is not served yet (V11).
     pub(super) fn follow(self, kind: &Gvk) {
         if let Some(engine) = self.0 {
-            engine.follow(kind);
+            followed::follow(engine, kind);
         }
     }
 

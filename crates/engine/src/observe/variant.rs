@@ -12,12 +12,12 @@ use plan::variant::{
     Subject, Writer, base_of, resolve_upstream, stating,
 };
 
-use super::{Sink, base, branch, injections, pinned};
+use super::{Sink, base, branch, facts, injections, pinned};
 use crate::discover::{OBJECTS, is_broken};
 use crate::error::port;
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
 use crate::ports::{StoredRepository, StoredVariant};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, opening, registrations};
 
 /// Observes one variant; `None` if it is gone.
 ///
@@ -188,7 +188,7 @@ fn add_writable(engine: &Engine, key: &ObjectKey, o: &mut Observed) {
         };
         let key = ObjectKey::new(key.namespace.clone(), name);
         if let Some(open) = engine.inner.repos.get(&key) {
-            summary.writable = engine.writable(&open);
+            summary.writable = registrations::writable(engine, &open);
         }
     }
 }
@@ -290,8 +290,8 @@ async fn contents(
     if let Resolution::Found(upstream) = &o.upstream {
         // A repository that is not said to be ready may be readable all the same, and then its
         // points count: what is derived of it must not lack them.
-        match engine.here(namespace, &spec.upstream.repo).await {
-            Ok(open) => match engine.facts(&open, upstream.tree) {
+        match opening::here(engine, namespace, &spec.upstream.repo).await {
+            Ok(open) => match facts::of(engine, &open, upstream.tree) {
                 Ok(facts) => points.extend(facts.points.iter().cloned()),
                 Err(error) => return unreadable((engine, sink), o, Side::Upstream, error),
             },
@@ -404,11 +404,9 @@ async fn downstream(
     o: &mut Observed,
     points: &mut BTreeSet<String>,
 ) -> Result<()> {
-    let open = engine
-        .here(namespace, &variant.spec.downstream.repo)
-        .await?;
+    let open = opening::here(engine, namespace, &variant.spec.downstream.repo).await?;
     whole(variant, o)?;
-    branch::agree(engine, &open, &mut o.downstream)?;
+    branch::agree(&open, &mut o.downstream)?;
     if let Some(choice) = base_of(&o.downstream) {
         o.base = Some(base::base(engine, &open, &choice, &o.downstream)?);
     }
@@ -428,7 +426,7 @@ async fn downstream(
         _ => None,
     };
     // What cannot be read any more states nothing; deriving will say why.
-    let facts = |machine: &Machine| engine.facts(&open, machine.v_tree).ok();
+    let facts = |machine: &Machine| facts::of(engine, &open, machine.v_tree).ok();
     if let Some(facts) = newest.as_ref().or(of_base.as_ref()).and_then(facts) {
         points.extend(facts.points.iter().cloned());
     }

@@ -22,7 +22,7 @@ use package::changes::{Changes, ClassId, Inputs};
 use crate::ports::{Cluster, OurKind};
 use crate::queue::Key;
 use crate::suppose::{Supposed, SupposedContent, SupposedUpstream, Suppositions};
-use crate::{Engine, Result};
+use crate::{Engine, Result, opening, waiting};
 
 /// How many targets are derived at once.
 const AT_ONCE: usize = 16;
@@ -204,83 +204,82 @@ pub struct Fate {
     pub tree: Option<TreeId>,
 }
 
-impl Engine {
-    /// Plans what would follow from suppositions in a namespace; without any, what follows from what is there. What
-    /// objects hold is read through `cluster`, which also decides for whom.
-    ///
-    /// # Errors
-    /// A supposed upstream cannot be had; the process is on its way out. What is wrong with a target stands in the plan.
-    pub async fn plan_fleet(
-        &self,
-        namespace: &Namespace,
-        suppositions: Suppositions,
-        cluster: Arc<dyn Cluster>,
-    ) -> Result<FleetPlan> {
-        let everything = suppositions.is_empty();
-        let mut plan = FleetPlan::default();
-        known::asked_for(self, &cluster, namespace, &mut plan.unknown).await;
-        self.look_again(&suppositions.upstreams, &mut plan.unknown)
-            .await;
-        let mut world = Supposed::of(self, cluster, suppositions.run_functions);
-        let kinds = suppositions.kinds.clone();
-        let written = written(&suppositions);
-        let by_hand = deleted_variants(&suppositions);
-        let gone = suppose(&mut world, suppositions).await?;
-        for kind in &kinds {
-            known::take(&world, namespace, kind, &mut plan.unknown).await;
-        }
-        let by_hand = by_hand
-            .into_iter()
-            .filter(|key| key.namespace == *namespace);
-        let mut keys = world.touched();
-        if everything {
-            keys = known::all(&world, namespace);
-        }
-        keys.extend(gone.into_iter().map(Key::Variant));
-        keys.extend(written);
-        let mut variants = BTreeSet::new();
-        let told = set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
-        targets(&world, namespace, variants, &mut plan).await?;
-        for variant in by_hand {
-            set::anew(&world, &variant, &mut plan).await?;
-        }
-        for target in &mut plan.targets {
-            target.step = told.steps.get(&target.variant).cloned();
-        }
-        for leaving in &mut plan.leaving {
-            if let Some(why) = told.held.get(&leaving.variant) {
-                leaving.why.clone_from(why);
-            }
-        }
-        plan.targets.sort_by(|a, b| a.variant.cmp(&b.variant));
-        plan.leaving.sort_by(|a, b| a.variant.cmp(&b.variant));
-        // Targets come as they are done.
-        plan.unknown.sort();
-        Ok(plan)
+/// Plans what would follow from suppositions in a namespace; without any, what follows from what is there. What
+/// objects hold is read through `cluster`, which also decides for whom.
+///
+/// # Errors
+/// A supposed upstream cannot be had; the process is on its way out. What is wrong with a target stands in the plan.
+pub(crate) async fn fleet(
+    engine: &Engine,
+    namespace: &Namespace,
+    suppositions: Suppositions,
+    cluster: Arc<dyn Cluster>,
+) -> Result<FleetPlan> {
+    let everything = suppositions.is_empty();
+    let mut plan = FleetPlan::default();
+    known::asked_for(engine, &cluster, namespace, &mut plan.unknown).await;
+    look_again(engine, &suppositions.upstreams, &mut plan.unknown).await;
+    let mut world = Supposed::of(engine, cluster, suppositions.run_functions);
+    let kinds = suppositions.kinds.clone();
+    let written = written(&suppositions);
+    let by_hand = deleted_variants(&suppositions);
+    let gone = suppose(&mut world, suppositions).await?;
+    for kind in &kinds {
+        known::take(&world, namespace, kind, &mut plan.unknown).await;
     }
+    let by_hand = by_hand
+        .into_iter()
+        .filter(|key| key.namespace == *namespace);
+    let mut keys = world.touched();
+    if everything {
+        keys = known::all(&world, namespace);
+    }
+    keys.extend(gone.into_iter().map(Key::Variant));
+    keys.extend(written);
+    let mut variants = BTreeSet::new();
+    let told = set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
+    targets(&world, namespace, variants, &mut plan).await?;
+    for variant in by_hand {
+        set::anew(&world, &variant, &mut plan).await?;
+    }
+    for target in &mut plan.targets {
+        target.step = told.steps.get(&target.variant).cloned();
+    }
+    for leaving in &mut plan.leaving {
+        if let Some(why) = told.held.get(&leaving.variant) {
+            leaving.why.clone_from(why);
+        }
+    }
+    plan.targets.sort_by(|a, b| a.variant.cmp(&b.variant));
+    plan.leaving.sort_by(|a, b| a.variant.cmp(&b.variant));
+    // Targets come as they are done.
+    plan.unknown.sort();
+    Ok(plan)
 }
 
-impl Engine {
-    /// Asks the repositories of supposed commits what was pushed since they were looked at: a branch means what it is now. Whoever
-    /// cannot be asked is told of.
-    async fn look_again(&self, all: &[SupposedUpstream], unknown: &mut Vec<(String, String)>) {
-        let mut asked = BTreeSet::new();
-        for upstream in all {
-            let SupposedContent::GitRef(name) = &upstream.content else {
-                continue;
-            };
-            let place = (&upstream.namespace, &upstream.repository);
-            // What is no registration is told where it is read.
-            let Ok(open) = self.here(place.0, place.1).await else {
-                continue;
-            };
-            if asked.insert(place)
-                && let Err(error) = self.remote(open.repo.url(), open.repo.fetch()).await
-            {
-                let what = format!("{name} of repository {}", upstream.repository);
-                let why = format!("what was pushed since it was looked at last: {error}");
-                unknown.push((what, why));
-            }
+/// Asks the repositories of supposed commits what was pushed since they were looked at: a branch means what it is now. Whoever
+/// cannot be asked is told of.
+async fn look_again(
+    engine: &Engine,
+    all: &[SupposedUpstream],
+    unknown: &mut Vec<(String, String)>,
+) {
+    let mut asked = BTreeSet::new();
+    for upstream in all {
+        let SupposedContent::GitRef(name) = &upstream.content else {
+            continue;
+        };
+        let place = (&upstream.namespace, &upstream.repository);
+        // What is no registration is told where it is read.
+        let Ok(open) = opening::here(engine, place.0, place.1).await else {
+            continue;
+        };
+        if asked.insert(place)
+            && let Err(error) = waiting::remote(engine, open.repo.url(), open.repo.fetch()).await
+        {
+            let what = format!("{name} of repository {}", upstream.repository);
+            let why = format!("what was pushed since it was looked at last: {error}");
+            unknown.push((what, why));
         }
     }
 }

@@ -8,10 +8,10 @@ use package::changes::{self, ClassId, Inputs};
 use plan::variant::{BaseRef, Observed, Plan, RevisionRef, Step, Subject};
 
 use super::{Fate, Leaving, PlannedClass, Target, UpstreamChange, Verdict};
-use crate::prepare::{self, Metadata, Prepared};
+use crate::prepare::{self, Drafting, Metadata};
 use crate::suppose::{NOTED, Noted, Supposed};
 use crate::usecase::rendered;
-use crate::{Error, Result, observe};
+use crate::{Error, Result, held, observe, opening};
 
 /// How often a variant is decided on until a draft follows: what is adopted or taken back comes first.
 const ROUNDS: usize = 8;
@@ -339,40 +339,48 @@ enum Content {
 async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Content> {
     let engine = &world.engine;
     let key = o.variant.key();
-    let prepared = match step {
+    match step {
         Step::CreateDraft(step) => {
-            let open = engine.open(&step.key.namespace, &step.repository).await?;
+            let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
             let uid = engine
                 .ports()
                 .ids
                 .revision_uid(&step.key.namespace, &step.key.name);
-            Box::pin(prepare::create(engine, key, &open, uid, step)).await?
+            let drafting = Box::pin(prepare::create(engine, key, &open, uid, step)).await?;
+            Ok(content(drafting))
         }
         Step::UpdateDraft(step) => {
-            let old = engine.revision(&step.draft.key).await?;
-            let open = engine.open(&old.key.namespace, &old.repository).await?;
+            let old = held::revision(engine, &step.draft.key).await?;
+            let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
             let uid = o.variant.meta().uid.as_ref();
-            Box::pin(prepare::update(engine, key, uid, (&open, &old), step)).await?
+            let drafting = prepare::update(engine, key, uid, (&open, &old), step);
+            Ok(content(Box::pin(drafting).await?))
         }
         Step::RenderDraft { revision, .. } => {
-            let old = engine.revision(&revision.key).await?;
-            let open = engine.open(&old.key.namespace, &old.repository).await?;
+            let old = held::revision(engine, &revision.key).await?;
+            let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
             let by = prepare::service(engine, key);
             let (record, files) = Box::pin(rendered(engine, &by, &open, &old)).await?;
-            return Ok(Content::Draft(Box::new(Made { record, files })));
+            Ok(Content::Draft(Box::new(Made { record, files })))
         }
-        _ => return Ok(Content::Published),
-    };
-    Ok(match prepared {
-        Prepared::Draft(draft) => Content::Draft(Box::new(Made {
-            record: draft.record,
-            files: draft.files,
-        })),
-        Prepared::Equal(equal) => match equal.superseded {
+        _ => Ok(Content::Published),
+    }
+}
+
+/// What was prepared, as far as a plan tells of it.
+fn content(drafting: Drafting<'_>) -> Content {
+    match drafting {
+        Drafting::Draft(draft) => {
+            let files = draft.files;
+            let record = draft.transaction.into_record();
+            let made = record.map(|record| Box::new(Made { record, files }));
+            made.map_or(Content::Published, Content::Draft)
+        }
+        Drafting::Equal(equal) => match equal.superseded {
             Some((draft, _)) => Content::Withdrawn(draft, equal.noted),
             None => Content::Published,
         },
-    })
+    }
 }
 
 fn upstream_change(
@@ -418,10 +426,8 @@ async fn class(
     let engine = &world.engine;
     let published = match base {
         Some(base) => {
-            let open = engine
-                .open(&record.key.namespace, &record.repository)
-                .await?;
-            Some(engine.snapshot(&open, base.tree)?.files.clone())
+            let open = opening::open(engine, &record.key.namespace, &record.repository).await?;
+            Some(open.snapshot(base.tree)?.files.clone())
         }
         None => None,
     };

@@ -10,9 +10,10 @@ use package::derive::Derived;
 use plan::variant::BaseRef;
 use store::{CommitSpec, Content, Opaque, Written};
 
-use crate::commits::{DraftCommit, Drafted, told};
 use crate::git::{Subject, committer};
+use crate::observe::facts;
 use crate::repos::Open;
+use crate::transaction::{Begun, DraftCommit, Tip, Transaction, told};
 use crate::usecase::Caller;
 use crate::{Engine, Error, Result};
 
@@ -71,29 +72,31 @@ impl Commits<'_> {
     /// A new draft: *M* on the branch's head, *V* beside it where it differs.
     pub(super) fn fresh(
         &self,
+        into: &mut Transaction<'_, Begun>,
         head: CommitId,
         subject: Subject<'_>,
         noted: Noted<'_>,
-    ) -> Result<(Drafted, Machine)> {
+    ) -> Result<(Tip, Machine)> {
         let m = self.aside(&self.derived.m, &[], "a tree")?;
         let v = self.output()?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
-        self.engine.keep_facts(v_tree, &self.derived.v);
+        facts::keep(self.engine, v_tree, &self.derived.v);
         let machine = noted.machine(self.workspace, (v_tree, m_tree), self.derived);
         let beside = v.as_ref().map(Written::commit);
         let parents: Vec<_> = std::iter::once(head).chain(beside).collect();
-        let written = self.commit(m_tree, &parents, subject, String::new(), &machine)?;
+        let written = self.commit(into, m_tree, (&parents, subject, String::new()), &machine)?;
         Ok((written, machine))
     }
 
     /// An open draft: *tip′* on the old tip, *M′* beside it where it differs, *V′* beside that.
     pub(super) fn again(
         &self,
+        into: &mut Transaction<'_, Begun>,
         old: &Revision,
         why: &[String],
         noted: Noted<'_>,
-    ) -> Result<(Drafted, Machine)> {
+    ) -> Result<(Tip, Machine)> {
         let v = self.output()?;
         let mut beside: Vec<CommitId> = v.iter().map(Written::commit).collect();
         let m = self.aside(
@@ -110,10 +113,15 @@ impl Commits<'_> {
             Some(self.aside(&self.derived.tip, &[], "a tree")?)
         };
         let tree = tip.as_ref().map_or(Ok(m_tree), tree_of)?;
-        self.engine.keep_facts(v_tree, &self.derived.v);
+        facts::keep(self.engine, v_tree, &self.derived.v);
         let machine = noted.machine(self.workspace, (v_tree, m_tree), self.derived);
         let parents: Vec<_> = std::iter::once(old.commit).chain(beside).collect();
-        let written = self.commit(tree, &parents, Subject::Render, why.join("; "), &machine)?;
+        let written = self.commit(
+            into,
+            tree,
+            (&parents, Subject::Render, why.join("; ")),
+            &machine,
+        )?;
         Ok((written, machine))
     }
 
@@ -128,14 +136,12 @@ impl Commits<'_> {
 
     fn commit(
         &self,
+        into: &mut Transaction<'_, Begun>,
         tree: TreeId,
-        parents: &[CommitId],
-        subject: Subject<'_>,
-        body: String,
+        (parents, subject, body): (&[CommitId], Subject<'_>, String),
         machine: &Machine,
-    ) -> Result<Drafted> {
-        self.engine.build(
-            self.open,
+    ) -> Result<Tip> {
+        into.commit(
             self.by,
             &DraftCommit {
                 package: self.package,
@@ -174,7 +180,7 @@ impl Commits<'_> {
 }
 
 /// The package's tree in a commit that was built.
-pub(super) fn tree_of(written: &Written) -> Result<TreeId> {
+fn tree_of(written: &Written) -> Result<TreeId> {
     let empty = || Error::refused(model::Class::Bug, "", "a package without files");
     written.tree().ok_or_else(empty)
 }

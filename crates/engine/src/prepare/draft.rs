@@ -7,40 +7,41 @@ use package::derive::Derived;
 use package::kptfile::Kptfile;
 use plan::variant::words::REJECTED_BY;
 use plan::variant::{CreateDraft, OnEqual, UpdateDraft};
-use store::{RefEdit, Written};
+use store::RefEdit;
 
-use super::commits::{Commits, Noted, tree_of};
-use super::{Draft, Equal, Prepared, inputs, service};
+use super::commits::{Commits, Noted};
+use super::{Draft, Drafting, Equal, inputs, service};
 use crate::discover::{apply_kptfile, by_person, chain};
 use crate::git::Subject;
 use crate::index::PackageKey;
 use crate::repos::Open;
+use crate::transaction::{Follow, Tip, Transaction};
 use crate::usecase::{new_record, not_carried};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, conversation};
 
 /// A new draft.
 ///
 /// # Errors
 /// What it is derived from cannot be read, or cannot be derived from.
-pub(crate) async fn create(
-    engine: &Engine,
+pub(crate) async fn create<'e>(
+    engine: &'e Engine,
     key: &ObjectKey,
-    open: &Open,
+    open: &'e Open,
     uid: Uid,
     step: &CreateDraft,
-) -> Result<Prepared> {
+) -> Result<Drafting<'e>> {
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
     let base = step.base.as_ref();
     let (input, theirs) =
         inputs::input(engine, open, &step.upstream, &step.recipe, base, None).await?;
     let mut announced = Some(open.repo.announce());
-    let mut derived = engine.derive(input, &mut announced).await?;
-    let opaque = inputs::opaque(engine, open, base.map(|b| b.tree))?;
+    let mut derived = conversation::derive(engine, input, &mut announced).await?;
+    let opaque = inputs::opaque(open, base.map(|b| b.tree))?;
     derived.conditions.extend(not_carried(&theirs, &opaque));
     if derived.m_equals_p
         && let OnEqual::NoteDigest(revision) = &step.on_equal
     {
-        return Ok(Prepared::Equal(Box::new(Equal {
+        return Ok(Drafting::Equal(Box::new(Equal {
             noted: revision.clone(),
             digest: step.digest.clone(),
             superseded: None,
@@ -64,30 +65,33 @@ pub(crate) async fn create(
         directory: step.directory,
         recipe: &step.recipe,
     };
-    let (drafted, machine) = commits.fresh(engine.head(open)?, Subject::Task(&step.task), noted)?;
+    let mut transaction = Transaction::begin(engine, open);
+    transaction.as_announced(announced);
+    let (tip, machine) = commits.fresh(
+        &mut transaction,
+        open.head()?,
+        Subject::Task(&step.task),
+        noted,
+    )?;
     let mut record = new_record(
         engine,
         open,
         &package,
         &step.key,
         &step.workspace,
-        (uid, &drafted.written),
+        (uid, tip),
     );
     record.tasks = vec![step.task.clone()];
     record.meta.labels.clone_from(&step.labels);
     record.meta.annotations.clone_from(&step.annotations);
     record.meta.owners = vec![step.owner.clone()];
-    serve(&mut record, &derived, &drafted.written, machine)?;
-    Ok(Prepared::Draft(Box::new(Draft {
-        record,
-        from: None,
+    serve(&mut record, &derived, tip, machine)?;
+    let shown = open.layout.draft(&step.package, &step.workspace)?;
+    transaction.move_refs([RefEdit::create(shown, tip.commit)]);
+    let follow = vec![Follow::put(record, None)];
+    Ok(Drafting::Draft(Box::new(Draft {
         files: derived.tip,
-        shows: RefEdit::create(
-            open.layout.draft(&step.package, &step.workspace)?,
-            drafted.written.commit(),
-        ),
-        drafted,
-        announced,
+        transaction: transaction.prepare(follow),
     })))
 }
 
@@ -95,20 +99,20 @@ pub(crate) async fn create(
 ///
 /// # Errors
 /// As [`create`].
-pub(crate) async fn update(
-    engine: &Engine,
+pub(crate) async fn update<'e>(
+    engine: &'e Engine,
     key: &ObjectKey,
     uid: Option<&Uid>,
-    (open, old): (&Open, &Arc<Revision>),
+    (open, old): (&'e Open, &Arc<Revision>),
     step: &UpdateDraft,
-) -> Result<Prepared> {
+) -> Result<Drafting<'e>> {
     let base = step.base.as_ref();
     let draft = inputs::open_draft(engine, open, old, step).await?;
     let (upstream, recipe) = (&step.upstream, &step.recipe);
     let (input, theirs) = inputs::input(engine, open, upstream, recipe, base, Some(draft)).await?;
     let mut announced = Some(open.repo.announce());
-    let mut derived = engine.derive(input, &mut announced).await?;
-    let opaque = inputs::opaque(engine, open, Some(old.tree))?;
+    let mut derived = conversation::derive(engine, input, &mut announced).await?;
+    let opaque = inputs::opaque(open, Some(old.tree))?;
     derived.conditions.extend(not_carried(&theirs, &opaque));
     let shown = open.layout.draft(&old.package, &old.workspace)?;
     if derived.m_equals_p
@@ -116,7 +120,7 @@ pub(crate) async fn update(
         && !by_person(open, old)?
     {
         let goes = RefEdit::delete(shown, old.commit);
-        return Ok(Prepared::Equal(Box::new(Equal {
+        return Ok(Drafting::Equal(Box::new(Equal {
             noted: revision.clone(),
             digest: step.digest.clone(),
             superseded: Some((Arc::clone(old), goes)),
@@ -126,7 +130,7 @@ pub(crate) async fn update(
         && derived.conflicts.is_empty()
         && let OnEqual::NoteDigest(draft) = &step.on_equal
     {
-        return Ok(Prepared::Equal(Box::new(Equal {
+        return Ok(Drafting::Equal(Box::new(Equal {
             noted: draft.clone(),
             digest: step.full_digest.clone(),
             superseded: None,
@@ -152,21 +156,21 @@ pub(crate) async fn update(
         directory: step.machine.as_ref().and_then(|m| m.base_tree),
         recipe,
     };
-    let (drafted, machine) = commits.again(old, &step.why, noted)?;
+    let mut transaction = Transaction::begin(engine, open);
+    transaction.as_announced(announced);
+    let (tip, machine) = commits.again(&mut transaction, old, &step.why, noted)?;
     let mut record = Revision::clone(old);
-    serve(&mut record, &derived, &drafted.written, machine)?;
+    serve(&mut record, &derived, tip, machine)?;
     let commit = |r: &Revision| r.upstream_lock.as_ref().and_then(|lock| lock.commit);
     if commit(&record) != commit(old) {
         // What was rejected is not in it any more (F7).
         record.meta.annotations.remove(REJECTED_BY);
     }
-    Ok(Prepared::Draft(Box::new(Draft {
-        record,
-        from: Some(Arc::clone(old)),
+    transaction.move_refs([RefEdit::update(shown, old.commit, tip.commit)]);
+    let follow = vec![Follow::put(record, Some(Arc::clone(old)))];
+    Ok(Drafting::Draft(Box::new(Draft {
         files: derived.tip,
-        shows: RefEdit::update(shown, old.commit, drafted.written.commit()),
-        drafted,
-        announced,
+        transaction: transaction.prepare(follow),
     })))
 }
 
@@ -179,16 +183,10 @@ fn owner(key: &ObjectKey, uid: &Uid) -> Owner {
 }
 
 /// Takes what was derived into a record.
-fn serve(
-    record: &mut Revision,
-    derived: &Derived,
-    written: &Written,
-    machine: Machine,
-) -> Result<()> {
-    record.commit = written.commit();
-    let tree = tree_of(written)?;
-    if record.tree != tree {
-        record.tree = tree;
+fn serve(record: &mut Revision, derived: &Derived, tip: Tip, machine: Machine) -> Result<()> {
+    record.commit = tip.commit;
+    if record.tree != tip.tree {
+        record.tree = tip.tree;
         // None asks the store of records for a new one: it grows with every change of content (A6).
         record.content_version = String::new();
     }

@@ -11,7 +11,7 @@ use store::Opaque;
 use crate::observe::old_files;
 use crate::repos::Open;
 use crate::usecase::registered;
-use crate::{Engine, Result};
+use crate::{Engine, Result, held};
 
 pub(super) async fn open_draft(
     engine: &Engine,
@@ -20,12 +20,12 @@ pub(super) async fn open_draft(
     step: &UpdateDraft,
 ) -> Result<OpenDraft> {
     let machine = match &step.machine {
-        Some(machine) => known(engine, open, machine, machine.m_tree)?,
+        Some(machine) => known(open, machine, machine.m_tree)?,
         None => machine_files(engine, open, &step.draft_base).await?,
     };
     Ok(OpenDraft {
         machine,
-        tip: engine.snapshot(open, old.tree)?.files.clone(),
+        tip: open.snapshot(old.tree)?.files.clone(),
         conflicts: old.conflicts.clone(),
         acknowledged: old.resolved_conflicts.clone(),
     })
@@ -43,7 +43,7 @@ pub(super) async fn input(
     let base = match base {
         None => None,
         Some(base) => Some(Base {
-            published: engine.snapshot(open, base.tree)?.files.clone(),
+            published: open.snapshot(base.tree)?.files.clone(),
             machine: machine_files(engine, open, &base.machine).await?,
         }),
     };
@@ -96,7 +96,7 @@ fn wanted(lock: &GitLock) -> GitUpstream {
 async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Result<MachineFiles> {
     Ok(match base {
         MachineBase::Fresh | MachineBase::Wanted => MachineFiles::Wanted,
-        MachineBase::Known(machine) => known(engine, open, machine, machine.v_tree)?,
+        MachineBase::Known(machine) => known(open, machine, machine.v_tree)?,
         MachineBase::Anew(lock) => MachineFiles::Anew {
             upstream: old_files(engine, &open.key().namespace, lock)?,
             git_upstream: wanted(lock),
@@ -104,7 +104,7 @@ async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Resu
         },
         MachineBase::Raw(name) => {
             let key = ObjectKey::new(open.key().namespace.clone(), name.clone());
-            let revision = engine.revision(&key).await?;
+            let revision = held::revision(engine, &key).await?;
             let (files, ..) = registered(engine, &key.namespace, &revision).await?;
             MachineFiles::Raw(files)
         }
@@ -112,18 +112,18 @@ async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Resu
 }
 
 /// The machine's own files, by the tree that its trailer names.
-fn known(engine: &Engine, open: &Open, machine: &Machine, tree: TreeId) -> Result<MachineFiles> {
+fn known(open: &Open, machine: &Machine, tree: TreeId) -> Result<MachineFiles> {
     Ok(MachineFiles::Known {
-        files: engine.snapshot(open, tree)?.files.clone(),
+        files: open.snapshot(tree)?.files.clone(),
         gates: machine.gates.clone(),
     })
 }
 
 /// What is carried along unread: only of the downstream's own repository, since git holds it there
 /// alone.
-pub(super) fn opaque(engine: &Engine, open: &Open, tree: Option<TreeId>) -> Result<Vec<Opaque>> {
+pub(super) fn opaque(open: &Open, tree: Option<TreeId>) -> Result<Vec<Opaque>> {
     match tree {
-        Some(tree) => Ok(engine.snapshot(open, tree)?.opaque.clone()),
+        Some(tree) => Ok(open.snapshot(tree)?.opaque.clone()),
         None => Ok(Vec::new()),
     }
 }

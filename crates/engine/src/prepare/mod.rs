@@ -12,54 +12,29 @@ use std::sync::Arc;
 
 use model::{Digest, Files, ObjectKey, Revision};
 use plan::variant::RevisionRef;
-use store::{Announced, RefEdit};
+use store::RefEdit;
 
 use crate::Engine;
-use crate::commits::Drafted;
-use crate::publish::{Follow, Publication};
+use crate::transaction::{Prepared, Transaction};
 use crate::usecase::Caller;
 
 pub(crate) use draft::{create, update};
 pub(crate) use metadata::{Metadata, metadata};
 
 /// What a step on a draft comes to.
-#[derive(Debug)]
-pub(crate) enum Prepared {
+pub(crate) enum Drafting<'e> {
     /// A draft: a new one, or the next commit of an open one.
-    Draft(Box<Draft>),
+    Draft(Box<Draft<'e>>),
     /// The result is what stands already: there is nothing to review (V17a, V20).
     Equal(Box<Equal>),
 }
 
 /// A draft whose commits are built, and not visible.
-#[derive(Debug)]
-#[must_use = "publish it, or drop it where somebody only wants to know"]
-pub(crate) struct Draft {
-    /// The record that tells of it.
-    pub(crate) record: Revision,
-    /// The record that it takes the place of.
-    pub(crate) from: Option<Arc<Revision>>,
+pub(crate) struct Draft<'e> {
     /// The package.
     pub(crate) files: Files,
-    /// The ref that shows it.
-    shows: RefEdit,
-    drafted: Drafted,
-    /// What the repository's writer was told beforehand.
-    announced: Option<Announced>,
-}
-
-impl Draft {
-    /// Everything that is to be published.
-    pub(crate) fn publication(self) -> Publication {
-        let mut publication = Publication {
-            refs: vec![self.shows],
-            follow: vec![Follow::put(self.record, self.from)],
-            announced: self.announced,
-            ..Publication::default()
-        };
-        self.drafted.publish(&mut publication);
-        publication
-    }
+    /// What makes it visible.
+    pub(crate) transaction: Transaction<'e, Prepared>,
 }
 
 /// A result that equals what is published, or what the draft holds.

@@ -14,7 +14,7 @@ use crate::discover::{Origin, build};
 use crate::git::committer;
 use crate::index::PackageKey;
 use crate::repos::Open;
-use crate::{Error, Result};
+use crate::{Error, Result, opening};
 
 /// An upstream revision that is supposed to be published.
 #[derive(Debug, Clone)]
@@ -47,11 +47,9 @@ impl Supposed {
     /// Its repository cannot be read, or holds no such commit or package.
     pub(crate) async fn publish(&mut self, upstream: &SupposedUpstream) -> Result<()> {
         let engine = &self.engine;
-        let open = engine
-            .here(&upstream.namespace, &upstream.repository)
-            .await?;
+        let open = opening::here(engine, &upstream.namespace, &upstream.repository).await?;
         // An open repository may be another registration's mirror, which this one's credentials were not good for yet.
-        if !engine.is_let_in(&open) {
+        if !opening::is_let_in(engine, &open) {
             let url = open.repository.git.repo.clone();
             return Err(Error::Store {
                 attempt: "read the supposed upstream",
@@ -62,7 +60,7 @@ impl Supposed {
         let (commit, written) = match &upstream.content {
             SupposedContent::GitRef(name) => (find(&open, name)?, None),
             SupposedContent::Files(files) => {
-                let written = write(engine.head(&open)?, engine.now(), &open, &key, files)?;
+                let written = write(open.head()?, engine.now(), &open, &key, files)?;
                 (written.commit(), Some(written))
             }
         };

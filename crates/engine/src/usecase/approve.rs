@@ -8,13 +8,14 @@ use plan::revision::{APPROVED_CLASS, ApproveObserved, Publish, approve as judge}
 use serde_json::{Value, json};
 use store::{BranchEdit, Expect, RefEdit};
 
-use super::{Caller, Held, Made, rejected};
+use super::{Caller, Made, rejected};
 use crate::discover::{LATEST, approval, highest_number};
 use crate::git::{Message, Subject, author_of, committer};
+use crate::held::Held;
 use crate::index::PackageKey;
 use crate::ports::rfc3339;
-use crate::publish::{Follow, Publication};
 use crate::repos::Open;
+use crate::transaction::{Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result};
 
 /// What the approver says to have seen.
@@ -42,17 +43,9 @@ pub(super) async fn approve(
     if by.dry_run {
         return Ok(Made::of(record));
     }
-    let mut publication = publication(
-        engine,
-        by,
-        held,
-        (&observed, class.as_deref()),
-        &publish,
-        record,
-    )?;
-    publication.announced = held.announced();
-    let stored = engine.publish(open, publication).await?;
-    match stored.into_iter().next().flatten() {
+    let seen = (&observed, class.as_deref());
+    let prepared = prepared(engine, by, held, seen, &publish, record)?;
+    match prepared.publish().await? {
         Some(record) => Ok(Made::of(record)),
         None => Err(Error::conflict(
             "the package revision was deleted meanwhile",
@@ -63,11 +56,11 @@ pub(super) async fn approve(
 fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<ApproveObserved> {
     let (open, revision) = (&held.open, &held.revision);
     let key = PackageKey::of(revision);
-    let head = engine.head(open)?;
+    let head = open.head()?;
     let dir = open.layout.dir(&revision.package);
-    let on_branch = engine.tree_at(open, head, &revision.package)?;
-    let mut based_on = based_on(engine, open, revision, head)?;
-    if based_on != on_branch && is_own(engine, open, revision, head, on_branch)? {
+    let on_branch = open.tree_at(head, &revision.package)?;
+    let mut based_on = based_on(open, revision, head)?;
+    if based_on != on_branch && is_own(open, revision, head, on_branch)? {
         based_on = on_branch;
     }
     Ok(ApproveObserved {
@@ -86,7 +79,6 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
 /// Whether the branch holds what this very revision was when it was approved before. That approval got as far as the branch;
 /// before its tag could be set, somebody pushed onto the proposal, which has had all of the branch ever since (V20, V23).
 fn is_own(
-    engine: &Engine,
     open: &Open,
     revision: &Revision,
     head: model::CommitId,
@@ -112,13 +104,12 @@ fn is_own(
             .repo
             .is_ancestor(*draft, revision.commit)
             .map_err(failed)?
-        && engine.tree_at(open, *draft, &revision.package)? == on_branch)
+        && open.tree_at(*draft, &revision.package)? == on_branch)
 }
 
 /// The package's tree that the draft was based on: what the machine noted, else what the branch
 /// held where the draft left it.
 pub(super) fn based_on(
-    engine: &Engine,
     open: &Open,
     revision: &Revision,
     head: model::CommitId,
@@ -138,7 +129,7 @@ pub(super) fn based_on(
         // Where a draft left the branch, or was based on it anew: the newest such place counts.
         for parent in &open.repo.commit(id).map_err(failed)?.parents {
             if open.repo.is_ancestor(*parent, head).map_err(failed)? {
-                return engine.tree_at(open, *parent, &revision.package);
+                return open.tree_at(*parent, &revision.package);
             }
         }
     }
@@ -168,14 +159,14 @@ fn published(
     record
 }
 
-fn publication(
-    engine: &Engine,
+fn prepared<'e>(
+    engine: &'e Engine,
     by: &Caller,
-    held: &Held,
+    held: &'e Held,
     (observed, class): (&ApproveObserved, Option<&str>),
     publish: &Publish,
     record: Revision,
-) -> Result<Publication> {
+) -> Result<Transaction<'e, Prepared>> {
     let open = &held.open;
     let old = &held.revision;
     let dir = open.layout.dir(&old.package);
@@ -205,15 +196,13 @@ fn publication(
     let mut follow = vec![Follow::put_at_branch(record.clone(), Some(Arc::clone(old)))];
     follow.extend(relabel(&observed.siblings, &old.key, publish.number));
     follow.extend(placeholder(engine, open, &observed.siblings, &record));
-    Ok(Publication {
-        refs: vec![RefEdit::delete(
-            open.layout.proposed(&old.package, &old.workspace)?,
-            old.commit,
-        )],
-        branch: Some(edit),
-        follow,
-        ..Publication::default()
-    })
+    let proposal = open.layout.proposed(&old.package, &old.workspace)?;
+    let mut transaction = Transaction::begin(engine, open);
+    transaction
+        .move_refs([RefEdit::delete(proposal, old.commit)])
+        .change_branch(edit)
+        .as_announced(held.announced());
+    Ok(transaction.prepare(follow))
 }
 
 /// The longest text that is kept of what was seen.

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use model::{Door, Files, Lifecycle, ObjectKey, Revision};
 use package::render::Options;
-use plan::revision::{APPROVED_CLASS, Change, EXPECTED_TREE, UpdateObserved, update as judge};
+use plan::revision::{APPROVED_CLASS, Action, EXPECTED_TREE, UpdateObserved, update as judge};
 use plan::variant::words;
 use store::Content;
 
-use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
+use super::{Caller, Input, Made, Preconditions, approve, content, delete, lifecycle};
 use super::{metadata, precondition, rebase, rejected};
-use crate::commits::{DraftCommit, Drafted, told};
 use crate::discover::LATEST;
 use crate::git::Subject;
-use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result};
+use crate::held::Held;
+use crate::transaction::{Begun, DraftCommit, Follow, Tip, Transaction, told};
+use crate::{Engine, Error, Result, conversation, held, registrations};
 
 pub(super) async fn update(
     engine: &Engine,
@@ -23,7 +23,7 @@ pub(super) async fn update(
     door: Door,
     input: Input,
 ) -> Result<Made> {
-    let held = engine.hold(key).await?;
+    let held = held::hold(engine, key).await?;
     update_held(engine, by, door, input, &held).await
 }
 
@@ -58,66 +58,53 @@ async fn change(
     };
     precondition(old, &want, &old.meta.resource_version)?;
     let mut new = wished(old, &input);
-    let change = judge(&UpdateObserved {
+    let update = judge(&UpdateObserved {
         old: Arc::clone(old),
         new: Arc::new(new.clone()),
         door,
     })
     .map_err(rejected)?;
     new.tasks.clone_from(&old.tasks);
-    let mut made = judged(engine, by, held, &input, new, change).await?;
-    if change.tasks {
-        made.warnings.push(TASKS_STAY.to_owned());
+    if update.action.writes_git() {
+        registrations::may_write(engine, &held.open)?;
     }
+    let mut made = carry_out(engine, by, held, &input, (new, update.action)).await?;
+    made.warnings.extend(update.warnings);
     Ok(made)
 }
 
-/// What whoever sent other tasks is told.
-const TASKS_STAY: &str = "spec.tasks cannot be changed: the tasks stay as they are";
-
 /// Carries out what was found to be allowed.
-async fn judged(
+async fn carry_out(
     engine: &Engine,
     by: &Caller,
     held: &Held,
     input: &Input,
-    new: Revision,
-    change: Change,
+    (mut new, action): (Revision, Action),
 ) -> Result<Made> {
-    let old = &held.revision;
-    if change == Change::default() {
-        return Ok(Made {
-            revision: Arc::clone(old),
+    match action {
+        Action::Nothing => Ok(Made {
+            revision: Arc::clone(&held.revision),
             ..Made::of(new)
-        });
-    }
-    if old.meta.is_deleting() && new.meta.finalizers.is_empty() {
-        if !by.dry_run {
-            delete::finish(engine, by, held).await?;
+        }),
+        Action::Finish => {
+            if !by.dry_run {
+                delete::finish(engine, by, held).await?;
+            }
+            Ok(Made::of(new))
         }
-        return Ok(Made::of(new));
+        Action::Rebase => rebase::rebase(engine, by, held, new).await,
+        Action::Approve => {
+            // It is said of this approval, and nothing to be kept.
+            let seen = approve::Seen {
+                tree: new.meta.annotations.remove(EXPECTED_TREE),
+                class: new.meta.annotations.remove(APPROVED_CLASS),
+            };
+            approve::approve(engine, by, held, new, seen).await
+        }
+        Action::Record | Action::Commit(_) | Action::Move(_) => {
+            written(engine, by, held, input, (new, action)).await
+        }
     }
-    if change.content || change.lifecycle.is_some() || rebase::is_asked(old, &new) {
-        engine.may_write(&held.open)?;
-    }
-    if rebase::is_asked(old, &new) {
-        return rebase::rebase(engine, by, held, new).await;
-    }
-    if change.lifecycle == Some((Lifecycle::Proposed, Lifecycle::Published)) {
-        let mut new = new;
-        // It is said of this approval, and nothing to be kept.
-        let seen = approve::Seen {
-            tree: new.meta.annotations.remove(EXPECTED_TREE),
-            class: new.meta.annotations.remove(APPROVED_CLASS),
-        };
-        return approve::approve(engine, by, held, new, seen).await;
-    }
-    let said = (new.resolved_conflicts != old.resolved_conflicts).then(|| content::unknown(&new));
-    let early = rebase::too_early(old, &new);
-    let mut made = carry_out(engine, by, held, input, new, change).await?;
-    made.warnings.extend(said.flatten());
-    made.warnings.extend(early);
-    Ok(made)
 }
 
 /// The revision as the input wants it; what only the server says stays.
@@ -158,54 +145,47 @@ fn wished(old: &Arc<Revision>, input: &Input) -> Revision {
 
 /// A content change under way.
 struct Commit {
-    drafted: Drafted,
+    tip: Tip,
     files: Files,
     render: model::RenderStatus,
 }
 
-async fn carry_out(
+/// Writes the record, with what goes before it: a commit, and the refs of the lifecycle that it is to have.
+async fn written(
     engine: &Engine,
     by: &Caller,
     held: &Held,
     input: &Input,
-    mut new: Revision,
-    change: Change,
+    (mut new, action): (Revision, Action),
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     let mut made = Made::of(new.clone());
-    let mut publication = Publication::default();
-    let mut drafted = None;
-    if change.content
-        && let Some(commit) = commit(engine, by, held, input, &mut new).await?
+    let mut transaction = Transaction::begin(engine, open);
+    if let Action::Commit(_) = action
+        && let Some(commit) = commit(engine, by, held, input, (&mut transaction, &mut new)).await?
     {
-        content::take(&mut new, &commit.files, &commit.drafted.written)?;
+        content::take(&mut new, &commit.files, commit.tip)?;
         content::say(&mut new, content::said(old));
         made.render = Some(commit.render);
         made.files = Some(commit.files);
-        drafted = Some(commit.drafted);
     }
-    let moved = new.commit != old.commit || change.lifecycle.is_some();
-    if moved {
-        let to = change.lifecycle.map_or(old.lifecycle, |(_, to)| to);
-        publication.refs = lifecycle::refs(open, old, to, new.commit)?;
+    let to = match action {
+        Action::Commit(to) | Action::Move(to) => to,
+        _ => old.lifecycle,
+    };
+    if new.commit != old.commit || to != old.lifecycle {
+        transaction
+            .move_refs(lifecycle::refs(open, old, to, new.commit)?)
+            .as_announced(held.announced());
         lifecycle::moved(open, &mut new, to);
         note_rejection(engine, by, old, &mut new);
     }
-    if let Some(drafted) = drafted {
-        drafted.publish(&mut publication);
-    }
     made.revision = Arc::new(new.clone());
+    let prepared = transaction.prepare(vec![Follow::put(new, Some(Arc::clone(old)))]);
     if by.dry_run {
         return Ok(made);
     }
-    publication.follow = vec![Follow::put(new, Some(Arc::clone(old)))];
-    let stored = if moved {
-        publication.announced = held.announced();
-        engine.publish(open, publication).await?
-    } else {
-        engine.record(publication.follow).await?
-    };
-    if let Some(stored) = stored.into_iter().next().flatten() {
+    if let Some(stored) = prepared.publish().await? {
         made.revision = stored;
     }
     Ok(made)
@@ -238,10 +218,10 @@ async fn commit(
     by: &Caller,
     held: &Held,
     input: &Input,
-    new: &mut Revision,
+    (transaction, new): (&mut Transaction<'_, Begun>, &mut Revision),
 ) -> Result<Option<Commit>> {
     let (open, old) = (&held.open, &held.revision);
-    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    let (snapshot, _) = open.snapshot_within(old.tree)?;
     let mut files = snapshot.files.clone();
     metadata::apply(&mut files, &metadata::edits(input, Some(old)))?;
     content::settle_conflicts(&mut files, new)?;
@@ -253,11 +233,10 @@ async fn commit(
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = engine.render(files, options).await?;
+    let rendered = conversation::render(engine, files, options).await?;
     content::check(&rendered)?;
     let told_before = content::said(old);
-    let drafted = engine.build(
-        open,
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
@@ -271,11 +250,11 @@ async fn commit(
             conflicts: told(&new.conflicts),
         },
     )?;
-    if drafted.written.tree() == Some(old.tree) && !said {
+    if tip.tree == old.tree && !said {
         return Err(Error::conflict("nothing would change"));
     }
     Ok(Some(Commit {
-        drafted,
+        tip,
         files: rendered.files,
         render: rendered.status,
     }))

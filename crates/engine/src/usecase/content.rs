@@ -3,23 +3,23 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, Condition, ConflictId, Files, ObjectKey, ObjectMeta, PackedRenderStatus,
-    RenderStatus, Revision, Status,
+    CommitId, Condition, Files, ObjectKey, ObjectMeta, PackedRenderStatus, RenderStatus, Revision,
+    Status,
 };
 use package::conflicts;
 use package::kptfile::Kptfile;
 use package::render::{Options, Rendered};
 use plan::revision::save as judge;
-use store::{Content, Opaque, Written};
+use store::{Content, Opaque};
 
 use super::sources::LEFT_OUT;
-use super::{Caller, Held, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
-use crate::commits::{DraftCommit, Drafted, fits, told};
+use super::{Caller, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
-use crate::publish::{Follow, Publication};
+use crate::held::Held;
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::transaction::{Begun, DraftCommit, Follow, Tip, Transaction, fits, told};
+use crate::{Engine, Error, Result, conversation, held, registrations};
 
 /// The annotations that ask to keep a draft although its render failed; the second is Porch's.
 const KEEP: [&str; 2] = [
@@ -41,7 +41,7 @@ pub(super) async fn save(
     preconditions: &Preconditions,
     save: Save,
 ) -> Result<Made> {
-    let held = engine.hold(key).await?;
+    let held = held::hold(engine, key).await?;
     let made = save_held(engine, by, &held, preconditions, save).await;
     made.map_err(|error| held.race.tell(error))
 }
@@ -56,7 +56,7 @@ async fn save_held(
     let (open, old) = (&held.open, &held.revision);
     precondition(old, preconditions, &old.content_version)?;
     judge(old).map_err(rejected)?;
-    let (snapshot, beyond) = engine.snapshot_within(open, old.tree)?;
+    let (snapshot, beyond) = open.snapshot_within(old.tree)?;
     let kept = unshown::merge(&snapshot, save)?;
     readable(&kept.files)?;
     fits(open, &kept.files, &kept.opaque)?;
@@ -90,7 +90,7 @@ pub(super) async fn render(
     key: &ObjectKey,
     at: CommitId,
 ) -> Result<Made> {
-    let held = engine.hold(key).await?;
+    let held = held::hold(engine, key).await?;
     let (open, old) = (&held.open, &held.revision);
     if old.commit != at {
         return Err(Error::conflict(format!(
@@ -99,7 +99,7 @@ pub(super) async fn render(
         )));
     }
     judge(old).map_err(rejected)?;
-    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    let (snapshot, _) = open.snapshot_within(old.tree)?;
     let before = (&snapshot.files, snapshot.opaque.as_slice());
     put(engine, by, &held, snapshot.files.clone(), before).await
 }
@@ -113,31 +113,22 @@ async fn put(
     before: (&Files, &[Opaque]),
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
-    engine.may_write(open)?;
-    let Rewritten {
-        record,
-        drafted,
-        mut made,
-    } = rewrite(engine, by, (open, old), files, before).await?;
+    registrations::may_write(engine, open)?;
+    let mut transaction = Transaction::begin(engine, open);
+    let rewritten = rewrite(by, &mut transaction, old, files, before).await?;
+    let Rewritten { record, mut made } = rewritten;
     // What failed fails again, and in the same way: there is nothing to write.
-    let same = drafted.written.tree() == Some(old.tree) && record.conflicts == old.conflicts;
+    let same = record.tree == old.tree && record.conflicts == old.conflicts;
     if same && is_failed(old) {
         made.revision = Arc::clone(old);
         return Ok(made);
     }
+    transaction.move_refs(lifecycle::refs(open, old, old.lifecycle, record.commit)?);
+    let prepared = transaction.prepare(vec![Follow::put(record, Some(Arc::clone(old)))]);
     if by.dry_run {
         return Ok(made);
     }
-    let refs = lifecycle::refs(open, old, old.lifecycle, record.commit)?;
-    let follow = vec![Follow::put(record, Some(Arc::clone(old)))];
-    let mut publication = Publication {
-        refs,
-        follow,
-        ..Publication::default()
-    };
-    drafted.publish(&mut publication);
-    let stored = engine.publish(open, publication).await?;
-    if let Some(stored) = stored.into_iter().next().flatten() {
+    if let Some(stored) = prepared.publish().await? {
         made.revision = stored;
     }
     Ok(made)
@@ -153,10 +144,11 @@ pub(crate) async fn rendered(
     open: &Open,
     old: &Arc<Revision>,
 ) -> Result<(Revision, Files)> {
-    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    let (snapshot, _) = open.snapshot_within(old.tree)?;
     let before = (&snapshot.files, snapshot.opaque.as_slice());
     let files = snapshot.files.clone();
-    let rewritten = rewrite(engine, by, (open, old), files, before).await?;
+    let mut nowhere = Transaction::begin(engine, open);
+    let rewritten = rewrite(by, &mut nowhere, old, files, before).await?;
     let files = rewritten.made.files.unwrap_or_default();
     Ok((rewritten.record, files))
 }
@@ -165,16 +157,15 @@ pub(crate) async fn rendered(
 struct Rewritten {
     /// The record that tells of it.
     record: Revision,
-    drafted: Drafted,
     /// What whoever asked is answered.
     made: Made,
 }
 
 /// Renders these files and builds the commit that holds them. Nothing outside of memory changes.
 async fn rewrite(
-    engine: &Engine,
     by: &Caller,
-    (open, old): (&Open, &Arc<Revision>),
+    transaction: &mut Transaction<'_, Begun>,
+    old: &Arc<Revision>,
     files: Files,
     (before, opaque): (&Files, &[Opaque]),
 ) -> Result<Rewritten> {
@@ -182,11 +173,11 @@ async fn rewrite(
     let keep = keeps_failures(&old.meta);
     let options = Options {
         gate_failure: keep,
-        package_bytes: Some(engine.inner.options.package_bytes),
+        package_bytes: Some(transaction.engine().inner.options.package_bytes),
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = engine.render(files, options).await?;
+    let rendered = conversation::render(transaction.engine(), files, options).await?;
     if !keep {
         check(&rendered)?;
     }
@@ -194,8 +185,7 @@ async fn rewrite(
     resolve(before, &files, &mut new);
     settle_conflicts(&mut files, &mut new)?;
     let said = said(old);
-    let drafted = engine.build(
-        open,
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
@@ -209,7 +199,7 @@ async fn rewrite(
             conflicts: told(&new.conflicts),
         },
     )?;
-    take(&mut new, &files, &drafted.written)?;
+    take(&mut new, &files, tip)?;
     say(&mut new, said);
     let made = Made {
         render: Some(rendered.status),
@@ -217,11 +207,7 @@ async fn rewrite(
         files: Some(files),
         ..Made::of(new.clone())
     };
-    Ok(Rewritten {
-        record: new,
-        drafted,
-        made,
-    })
+    Ok(Rewritten { record: new, made })
 }
 
 /// What stays true of a draft whatever is saved into it: it was made without some of its upstream's files.
@@ -270,13 +256,11 @@ fn is_failed(record: &Revision) -> bool {
 }
 
 /// Takes a written commit and its files into the record.
-pub(super) fn take(record: &mut Revision, files: &Files, written: &Written) -> Result<()> {
+pub(super) fn take(record: &mut Revision, files: &Files, tip: Tip) -> Result<()> {
     let kptfile = readable(files)?;
-    record.commit = written.commit();
-    if let Some(tree) = written.tree()
-        && record.tree != tree
-    {
-        record.tree = tree;
+    record.commit = tip.commit;
+    if record.tree != tip.tree {
+        record.tree = tip.tree;
         record.content_version = String::new();
     }
     if let Some(lock) = &mut record.self_lock {
@@ -298,33 +282,6 @@ fn settled_by_push(old: &Revision) -> bool {
     let closed = |c: &model::Condition| c.status != model::Status::True;
     old.condition(conflicts::GATE).is_some_and(closed)
         && !old.conflicts.iter().any(model::Conflict::blocks)
-}
-
-/// How many ids a warning names.
-const NAMED: usize = 10;
-
-/// What to say about acknowledged ids that name no conflict of the draft.
-pub(super) fn unknown(record: &Revision) -> Option<String> {
-    let is_known = |id: &ConflictId| record.conflicts.iter().any(|c| c.id == *id);
-    let ids = &record.resolved_conflicts;
-    let mut named: Vec<&str> = ids
-        .iter()
-        .filter(|id| !is_known(id))
-        .map(|id| id.0.as_str())
-        .collect();
-    let more = named.len().saturating_sub(NAMED);
-    named.truncate(NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    (!named.is_empty()).then(|| {
-        format!(
-            "spec.resolvedConflicts: no conflict has the id {}{more}; a conflict that opens again with other values has another id, status.conflicts lists them",
-            named.join(", ")
-        )
-    })
 }
 
 /// Takes what people said about conflicts into their states, and those into gate and condition.

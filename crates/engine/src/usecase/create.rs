@@ -10,16 +10,15 @@ use model::{
 use package::render::{Options, Rendered};
 use plan::revision::{CreateObserved, CreatePlan, Creation, Source, create as judge};
 use plan::variant::RepositorySummary;
-use store::{Content as Put, RefEdit, Written};
+use store::{Content as Put, RefEdit};
 
 use super::{Caller, Input, Made, PackageKey, content, metadata, rejected, sources};
-use crate::commits::{DraftCommit, told};
 use crate::discover::{Origin, approved_last, self_lock};
 use crate::git::Subject;
 use crate::observe::repository_summary;
-use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::transaction::{DraftCommit, Follow, Tip, Transaction, told};
+use crate::{Engine, Error, Result, conversation, opening, registrations, transaction, waiting};
 
 pub(super) async fn create(
     engine: &Engine,
@@ -28,7 +27,7 @@ pub(super) async fn create(
     input: Input,
 ) -> Result<Made> {
     let key = PackageKey::new(namespace, &input.repository, &input.package);
-    let (guard, race) = engine.earlier(engine.inner.locks.for_request(&key)).await;
+    let (guard, race) = waiting::earlier(engine, engine.inner.locks.for_request(&key)).await;
     let made = async {
         let _making = engine.inner.locks.making(&key)?;
         within(engine, by, namespace, input, &key).await
@@ -47,7 +46,7 @@ async fn within(
     key: &PackageKey,
 ) -> Result<Made> {
     engine.alive()?;
-    let open = match engine.open(namespace, &input.repository).await {
+    let open = match opening::open(engine, namespace, &input.repository).await {
         Ok(open) => Some(open),
         Err(Error::NotFound { .. }) => None,
         Err(error) => return Err(error),
@@ -103,7 +102,7 @@ fn observe(
         repository: open.and_then(|open| {
             let stored = engine.world(|w| w.repositories.get(open.key()).cloned())?;
             Some(RepositorySummary {
-                writable: engine.writable(open),
+                writable: registrations::writable(engine, open),
                 ..repository_summary(&stored)
             })
         }),
@@ -138,13 +137,13 @@ async fn carry_out(
     input: Input,
     plan: CreatePlan,
 ) -> Result<Made> {
-    let uid = engine.unrecorded(&plan.key).await?;
+    let uid = transaction::unrecorded(engine, &plan.key).await?;
     let mut content = sources::content(engine, by, open, key, &plan.source).await?;
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
     let rendered = render(engine, &input, &content).await?;
     let leaves = leaves_at(engine, open, key, &plan.source)?;
-    let drafted = engine.build(
-        open,
+    let mut transaction = Transaction::begin(engine, open);
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &key.package,
@@ -158,14 +157,7 @@ async fn carry_out(
             conflicts: told(&content.conflicts),
         },
     )?;
-    let mut record = new_record(
-        engine,
-        open,
-        key,
-        &plan.key,
-        &input.workspace,
-        (uid, &drafted.written),
-    );
+    let mut record = new_record(engine, open, key, &plan.key, &input.workspace, (uid, tip));
     record.tasks = vec![plan.task.clone()];
     record.meta.labels.clone_from(&input.meta.labels);
     record.meta.annotations.clone_from(&input.meta.annotations);
@@ -174,7 +166,7 @@ async fn carry_out(
     record.conflicts.clone_from(&content.conflicts);
     let render = rendered.status;
     record.render_status = Some(PackedRenderStatus::from(&render));
-    content::take(&mut record, &rendered.files, &drafted.written)?;
+    content::take(&mut record, &rendered.files, tip)?;
     content::say(&mut record, content.conditions);
     if let Source::Edit(source) = &plan.source {
         // A copy of what nobody rendered anew says what its source says.
@@ -190,20 +182,13 @@ async fn carry_out(
         warnings,
         ..Made::of(record.clone())
     };
+    let shown = open.layout.draft(&key.package, &input.workspace)?;
+    transaction.move_refs([RefEdit::create(shown, tip.commit)]);
+    let prepared = transaction.prepare(vec![Follow::put(record, None)]);
     if by.dry_run {
         return Ok(made);
     }
-    let mut publication = Publication {
-        refs: vec![RefEdit::create(
-            open.layout.draft(&key.package, &input.workspace)?,
-            drafted.written.commit(),
-        )],
-        follow: vec![Follow::put(record, None)],
-        ..Publication::default()
-    };
-    drafted.publish(&mut publication);
-    let stored = engine.publish(open, publication).await?;
-    if let Some(stored) = stored.into_iter().next().flatten() {
+    if let Some(stored) = prepared.publish().await? {
         made.revision = stored;
     }
     Ok(made)
@@ -213,11 +198,11 @@ async fn carry_out(
 /// holds what nobody published leaves it at that revision: its content knows nothing of that work, so an approval must
 /// refuse it until the draft is based anew (V20).
 fn leaves_at(engine: &Engine, open: &Open, key: &PackageKey, source: &Source) -> Result<CommitId> {
-    let head = engine.head(open)?;
+    let head = open.head()?;
     let (Source::Edit(from) | Source::Upgrade { local: from, .. }) = source else {
         return Ok(head);
     };
-    let on_branch = engine.tree_at(open, head, &key.package)?;
+    let on_branch = open.tree_at(head, &key.package)?;
     let known = engine.world(|w| w.revisions.of_package(key));
     let mut published = known
         .iter()
@@ -244,7 +229,7 @@ async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> R
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = engine.render(content.files.clone(), options).await?;
+    let rendered = conversation::render(engine, content.files.clone(), options).await?;
     if !keep {
         content::check(&rendered)?;
     }
@@ -258,9 +243,9 @@ pub(crate) fn new_record(
     package: &PackageKey,
     key: &ObjectKey,
     workspace: &WorkspaceName,
-    (uid, written): (Uid, &Written),
+    (uid, tip): (Uid, Tip),
 ) -> Revision {
-    let origin = Origin::open(Lifecycle::Draft, workspace, written.commit());
+    let origin = Origin::open(Lifecycle::Draft, workspace, tip.commit);
     Revision {
         key: key.clone(),
         meta: ObjectMeta {
@@ -279,15 +264,15 @@ pub(crate) fn new_record(
         package_annotations: Pairs::new(),
         resolved_conflicts: Vec::new(),
         upstream_lock: None,
-        self_lock: Some(self_lock(open, &package.package, &origin, written.commit())),
+        self_lock: Some(self_lock(open, &package.package, &origin, tip.commit)),
         conditions: Vec::new(),
         deployment: open.repository.deployment,
         published_by: String::new(),
         published_at: String::new(),
         conflicts: Vec::new(),
         render_status: None,
-        commit: written.commit(),
-        tree: written.tree().unwrap_or_else(|| written.root()),
+        commit: tip.commit,
+        tree: tip.tree,
         machine: None,
         noted_digest: None,
         placeholder: false,

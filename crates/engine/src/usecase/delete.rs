@@ -8,14 +8,15 @@ use store::{BranchEdit, Expect, RefEdit, RefName, Scope};
 
 use super::approve::relabel;
 use super::lifecycle::mark;
-use super::{Caller, Held, Made, Preconditions, precondition, rejected};
+use super::{Caller, Made, Preconditions, precondition, rejected};
 use crate::discover::{by_person, tag_of};
 use crate::git::{Message, Subject, author_of, committer};
+use crate::held::Held;
 use crate::index::PackageKey;
 use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind, rfc3339};
-use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result};
+use crate::transaction::{Follow, Transaction};
+use crate::{Engine, Error, Result, held, registrations, transaction};
 
 pub(super) async fn delete(
     engine: &Engine,
@@ -23,7 +24,7 @@ pub(super) async fn delete(
     key: &ObjectKey,
     preconditions: &Preconditions,
 ) -> Result<Option<Made>> {
-    let held = engine.hold(key).await?;
+    let held = held::hold(engine, key).await?;
     let made = delete_held(engine, by, &held, preconditions).await;
     made.map_err(|error| held.race.tell(error))
 }
@@ -39,7 +40,7 @@ pub(super) async fn delete_held(
     if leaves(engine, revision).await? {
         return forget(engine, by, revision).await;
     }
-    engine.may_write(&held.open)?;
+    registrations::may_write(engine, &held.open)?;
     let plan = judge(&DeleteObserved {
         revision: Arc::clone(revision),
         followers: followers(engine, revision)?,
@@ -85,7 +86,7 @@ async fn forget(engine: &Engine, by: &Caller, revision: &Arc<Revision>) -> Resul
         return wait_for_finalizers(engine, by, revision).await.map(Some);
     }
     if !by.dry_run {
-        engine.record(vec![Follow::delete(revision)]).await?;
+        transaction::record(engine, vec![Follow::delete(revision)]).await?;
     }
     Ok(None)
 }
@@ -103,9 +104,11 @@ async fn wait_for_finalizers(
     if by.dry_run || record == **revision {
         return Ok(Made::of(record));
     }
-    let stored = engine
-        .record(vec![Follow::put(record, Some(Arc::clone(revision)))])
-        .await?;
+    let stored = transaction::record(
+        engine,
+        vec![Follow::put(record, Some(Arc::clone(revision)))],
+    )
+    .await?;
     let stored = stored.into_iter().next().flatten();
     Ok(Made::of(stored.ok_or_else(|| {
         Error::conflict("the package revision was deleted meanwhile")
@@ -115,7 +118,7 @@ async fn wait_for_finalizers(
 /// Deletes a revision whose finalizers are gone; it was judged when its deletion was asked for.
 pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<()> {
     if leaves(engine, &held.revision).await? {
-        engine.record(vec![Follow::delete(&held.revision)]).await?;
+        transaction::record(engine, vec![Follow::delete(&held.revision)]).await?;
         return Ok(());
     }
     let expected = plan::variant::RevisionRef::of(&held.revision);
@@ -130,11 +133,9 @@ pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<
 async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan) -> Result<()> {
     let (open, revision) = (&held.open, &held.revision);
     let (package, workspace) = (&revision.package, &revision.workspace);
-    let mut publication = Publication {
-        follow: vec![Follow::delete(revision)],
-        announced: held.announced(),
-        ..Publication::default()
-    };
+    let mut follow = vec![Follow::delete(revision)];
+    let mut transaction = Transaction::begin(engine, open);
+    transaction.as_announced(held.announced());
     let mut kept = None;
     match plan {
         DeletePlan::DropDraft(_) => {
@@ -143,16 +144,14 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
             } else {
                 open.layout.draft(package, workspace)?
             };
-            publication
-                .refs
-                .push(RefEdit::delete(name, revision.commit));
+            transaction.move_refs([RefEdit::delete(name, revision.commit)]);
             kept = keep_people(engine, by, held)?;
-            publication.refs.extend(kept.clone());
+            transaction.move_refs(kept.clone());
         }
         DeletePlan::DropTag(_) => {
             let tag = open.layout.tag(package, &tag_of(revision))?;
-            publication.refs.push(RefEdit::delete(tag, revision.commit));
-            publication.refs.extend(deletion_mark(held)?);
+            transaction.move_refs([RefEdit::delete(tag, revision.commit)]);
+            transaction.move_refs(deletion_mark(held)?);
             let siblings = engine.world(|w| w.revisions.of_package(&PackageKey::of(revision)));
             let latest = siblings
                 .iter()
@@ -161,17 +160,15 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
                 .map(|s| s.revision)
                 .max();
             if let Some(latest) = latest {
-                publication
-                    .follow
-                    .extend(relabel(&siblings, &revision.key, latest));
+                follow.extend(relabel(&siblings, &revision.key, latest));
             }
         }
         DeletePlan::RemoveDirectory(_) => {
-            publication.refs.extend(deletion_mark(held)?);
-            publication.branch = Some(removal(engine, by, held)?);
+            transaction.move_refs(deletion_mark(held)?);
+            transaction.change_branch(removal(engine, by, held)?);
         }
     }
-    engine.publish(open, publication).await?;
+    transaction.prepare(follow).publish().await?;
     if let Some(kept) = kept {
         let message = format!(
             "draft {} is deleted; what people committed to it is kept as {}",

@@ -17,9 +17,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::acted::Acted;
-use super::{Caller, Held, Input, Preconditions, change, delete, input_of, rejected, resolve};
+use super::{Caller, Input, Preconditions, change, delete, input_of, rejected, resolve};
+use crate::held::Held;
 use crate::waits::{Asked, Wait};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, held};
 
 /// Wishes of one request that are under way at once: far more than CPUs, since most of them wait for the disk.
 const UNDER_WAY: usize = 256;
@@ -100,37 +101,35 @@ impl Drop for Many {
     }
 }
 
-impl Engine {
-    /// Carries out many wishes of one caller, those of different packages at once. Each of them is answered, whatever
-    /// becomes of the others.
-    pub fn many(&self, by: &Caller, wishes: Vec<Wish>) -> Many {
-        let (tell, heard) = mpsc::unbounded_channel();
-        let state = Arc::new(State {
-            stopped: AtomicBool::new(false),
-            begun: Mutex::default(),
-            permits: Arc::new(Semaphore::new(UNDER_WAY)),
-            renders: Semaphore::new(RENDERED),
-        });
-        let mut queues: BTreeMap<InRepository, VecDeque<(usize, Wish)>> = BTreeMap::new();
-        for (at, wish) in wishes.into_iter().enumerate() {
-            let known = self.world(|w| w.revisions.get(&wish.key));
-            let place = (
-                wish.key.namespace.clone(),
-                known.map(|r| r.repository.clone()),
-            );
-            queues.entry(place).or_default().push_back((at, wish));
-        }
-        let queues = queues.into_values().map(|waiting| OfRepository {
-            engine: self.clone(),
-            by: by.clone(),
-            state: Arc::clone(&state),
-            tell: tell.clone(),
-            waiting,
-        });
-        let all: Vec<_> = queues.map(OfRepository::run).collect();
-        tokio::spawn(futures::future::join_all(all));
-        Many { heard, state }
+/// Carries out many wishes of one caller, those of different packages at once. Each of them is answered, whatever
+/// becomes of the others.
+pub(crate) fn begin(engine: &Engine, by: &Caller, wishes: Vec<Wish>) -> Many {
+    let (tell, heard) = mpsc::unbounded_channel();
+    let state = Arc::new(State {
+        stopped: AtomicBool::new(false),
+        begun: Mutex::default(),
+        permits: Arc::new(Semaphore::new(UNDER_WAY)),
+        renders: Semaphore::new(RENDERED),
+    });
+    let mut queues: BTreeMap<InRepository, VecDeque<(usize, Wish)>> = BTreeMap::new();
+    for (at, wish) in wishes.into_iter().enumerate() {
+        let known = engine.world(|w| w.revisions.get(&wish.key));
+        let place = (
+            wish.key.namespace.clone(),
+            known.map(|r| r.repository.clone()),
+        );
+        queues.entry(place).or_default().push_back((at, wish));
     }
+    let queues = queues.into_values().map(|waiting| OfRepository {
+        engine: engine.clone(),
+        by: by.clone(),
+        state: Arc::clone(&state),
+        tell: tell.clone(),
+        waiting,
+    });
+    let all: Vec<_> = queues.map(OfRepository::run).collect();
+    tokio::spawn(futures::future::join_all(all));
+    Many { heard, state }
 }
 
 /// A repository, as far as a revision is known.
@@ -186,7 +185,10 @@ impl OfRepository {
             let asked = Asked::default();
             self.state.begun().insert(at, asked.clone());
             // Its repository may have to be opened first.
-            match asked.during(self.engine.hold_if_free(&wish.key)).await {
+            match asked
+                .during(held::hold_if_free(&self.engine, &wish.key))
+                .await
+            {
                 Ok(Some(held)) => ready.push(Ready {
                     at,
                     wish,
@@ -233,7 +235,7 @@ impl OfRepository {
         under_way.spawn(async move {
             let _permit = permit;
             let work = async {
-                let held = this.engine.hold(&wish.key).await;
+                let held = held::hold(&this.engine, &wish.key).await;
                 match held {
                     Ok(held) => carry_out(&this, &wish, held).await,
                     Err(error) => gone(&wish, error),

@@ -11,24 +11,27 @@ mod content;
 mod create;
 mod delete;
 mod lifecycle;
-mod many;
+pub(crate) mod many;
 mod metadata;
 mod rebase;
 mod resolve;
+mod shown;
 mod sources;
 mod unshown;
-mod why;
+pub(crate) mod why;
 
 pub use crate::caller::Caller;
 pub use acted::Acted;
 pub(crate) use content::rendered;
 pub(crate) use create::new_record;
 pub use many::{Act, Many, Wish};
+pub use shown::Shown;
+pub(crate) use shown::{resources, resources_within};
 pub(crate) use sources::{not_carried, registered};
 pub use unshown::Save;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use model::{
     CommitId, Condition, ConflictId, Door, Files, Lifecycle, Namespace, ObjectKey, ObjectMeta,
@@ -38,10 +41,7 @@ use model::{
 use plan::revision::Rejected;
 
 use crate::index::PackageKey;
-use crate::locks::Race;
-use crate::ports::PortError;
-use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, held};
 
 /// What a person says about a package revision, to create or to change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,240 +107,105 @@ pub struct Preconditions {
     pub version: Option<String>,
 }
 
-/// The verbs, for the gateway. [`Engine`] has them as methods.
-/// The files of a revision, as far as they can be shown.
-#[derive(Debug, Clone)]
-pub struct Shown {
-    /// The revision.
-    pub revision: Arc<Revision>,
-    /// Its files.
-    pub files: Files,
-    /// The files that are beyond the limits, each with the reason.
-    pub left_out: BTreeMap<PackagePath, String>,
-    /// What is carried along unread, each with what it is: symlinks, submodules, names that no package may hold, and
-    /// such as differ from another one in case alone.
-    pub carried: BTreeMap<String, &'static str>,
+/// Creates a package revision: init, clone, edit or upgrade.
+///
+/// # Errors
+/// As `plan::revision::create` judges; a render that fails leaves nothing (V2).
+pub(crate) async fn create(
+    engine: &Engine,
+    by: &Caller,
+    namespace: &Namespace,
+    input: Input,
+) -> Result<Made> {
+    let made = create::create(engine, by, namespace, input).await?;
+    log(by, &made.revision.key, "drafted");
+    Ok(made)
 }
 
-impl Engine {
-    /// Creates a package revision: init, clone, edit or upgrade.
-    ///
-    /// # Errors
-    /// As `plan::revision::create` judges; a render that fails leaves nothing (V2).
-    pub async fn create(&self, by: &Caller, namespace: &Namespace, input: Input) -> Result<Made> {
-        let made = create::create(self, by, namespace, input).await?;
-        log(by, &made.revision.key, "drafted");
-        Ok(made)
-    }
+/// Changes metadata, spec or lifecycle. Through [`Door::Approval`] it approves, rejects, and
+/// withdraws a deletion.
+///
+/// # Errors
+/// As `plan::revision::{update, approve}` judge; `Conflict` where something else was expected.
+pub(crate) async fn update(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    door: Door,
+    input: Input,
+) -> Result<Made> {
+    change::update(engine, by, key, door, input).await
+}
 
-    /// Changes metadata, spec or lifecycle. Through [`Door::Approval`] it approves, rejects, and
-    /// withdraws a deletion.
-    ///
-    /// # Errors
-    /// As `plan::revision::{update, approve}` judge; `Conflict` where something else was expected.
-    pub async fn update(
-        &self,
-        by: &Caller,
-        key: &ObjectKey,
-        door: Door,
-        input: Input,
-    ) -> Result<Made> {
-        change::update(self, by, key, door, input).await
-    }
+/// Moves a revision to another lifecycle and changes nothing else: propose, approve, reject,
+/// propose deletion, withdraw it.
+///
+/// # Errors
+/// As [`update`].
+pub(crate) async fn move_to(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    door: Door,
+    to: Lifecycle,
+) -> Result<Made> {
+    let old = held::revision(engine, key).await?;
+    let input = Input {
+        lifecycle: to,
+        ..input_of(&old)
+    };
+    change::update(engine, by, key, door, input).await
+}
 
-    /// Moves a revision to another lifecycle and changes nothing else: propose, approve, reject,
-    /// propose deletion, withdraw it.
-    ///
-    /// # Errors
-    /// As [`Engine::update`].
-    pub async fn move_to(
-        &self,
-        by: &Caller,
-        key: &ObjectKey,
-        door: Door,
-        to: Lifecycle,
-    ) -> Result<Made> {
-        let old = self.revision(key).await?;
-        let input = Input {
-            lifecycle: to,
-            ..input_of(&old)
-        };
-        change::update(self, by, key, door, input).await
-    }
+/// Saves the texts of a draft's files, and renders. Files that are not shown stay unless they are named (A11).
+///
+/// # Errors
+/// As `plan::revision::save` judges; `Conflict` where the content is not the expected one; a
+/// render that fails stores nothing unless the draft asks for it.
+pub(crate) async fn save(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    preconditions: &Preconditions,
+    save: impl Into<Save>,
+) -> Result<Made> {
+    let made = content::save(engine, by, key, preconditions, save.into()).await?;
+    log(by, key, "saved");
+    Ok(made)
+}
 
-    /// The files of a revision, as its record names them.
-    ///
-    /// # Errors
-    /// There is no such revision; git cannot be read.
-    pub async fn resources(&self, key: &ObjectKey) -> Result<(Arc<Revision>, Files)> {
-        let revision = self.revision(key).await?;
-        let open = self.here(&key.namespace, &revision.repository).await?;
-        let snapshot = open.repo.snapshot(revision.tree);
-        let snapshot = snapshot.map_err(|source| Error::Store {
-            attempt: "read the package",
-            source,
-        })?;
-        Ok((revision, snapshot.files.clone()))
-    }
+/// Renders a draft as it stands, in a commit of its own (V14).
+///
+/// # Errors
+/// As [`save`]; `Conflict` where the draft is not at this commit.
+pub(crate) async fn render_draft(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    at: CommitId,
+) -> Result<Made> {
+    content::render(engine, by, key, at).await
+}
 
-    /// As [`Engine::resources`], without the files that are beyond the limits: somebody else made the package, and
-    /// one of them must not hide the rest. Each that is left out comes with the reason.
-    ///
-    /// # Errors
-    /// There is no such revision; git cannot be read.
-    pub async fn resources_within(&self, key: &ObjectKey) -> Result<Shown> {
-        let revision = self.revision(key).await?;
-        let open = self.here(&key.namespace, &revision.repository).await?;
-        let (snapshot, beyond) = self.snapshot_within(&open, revision.tree)?;
-        let carried = snapshot.opaque.iter().filter(|o| !o.is_hidden());
-        let path = |o: &store::Opaque| String::from_utf8_lossy(&o.path).into_owned();
-        Ok(Shown {
-            revision,
-            files: snapshot.files.clone(),
-            left_out: beyond.into_iter().map(|b| (b.path, b.why)).collect(),
-            carried: carried.map(|o| (path(o), o.what())).collect(),
-        })
-    }
-
-    /// Saves the texts of a draft's files, and renders. Files that are not shown stay unless they are named (A11).
-    ///
-    /// # Errors
-    /// As `plan::revision::save` judges; `Conflict` where the content is not the expected one; a
-    /// render that fails stores nothing unless the draft asks for it.
-    pub async fn save(
-        &self,
-        by: &Caller,
-        key: &ObjectKey,
-        preconditions: &Preconditions,
-        save: impl Into<Save>,
-    ) -> Result<Made> {
-        let made = content::save(self, by, key, preconditions, save.into()).await?;
-        log(by, key, "saved");
-        Ok(made)
-    }
-
-    /// Renders a draft as it stands, in a commit of its own (V14).
-    ///
-    /// # Errors
-    /// As [`Engine::save`]; `Conflict` where the draft is not at this commit.
-    pub(crate) async fn render_draft(
-        &self,
-        by: &Caller,
-        key: &ObjectKey,
-        at: CommitId,
-    ) -> Result<Made> {
-        content::render(self, by, key, at).await
-    }
-
-    /// Deletes a revision. `None`: it is gone; otherwise it waits for its finalizers.
-    ///
-    /// # Errors
-    /// As `plan::revision::delete` judges.
-    pub async fn delete(
-        &self,
-        by: &Caller,
-        key: &ObjectKey,
-        preconditions: &Preconditions,
-    ) -> Result<Option<Made>> {
-        let made = delete::delete(self, by, key, preconditions).await?;
-        log(by, key, "deleted");
-        Ok(made)
-    }
-
-    /// A record: what is known of it, else what the store says.
-    ///
-    /// # Errors
-    /// There is none.
-    pub async fn revision(&self, key: &ObjectKey) -> Result<Arc<Revision>> {
-        if let Some(known) = self.world(|w| w.revisions.get(key)) {
-            return Ok(known);
-        }
-        let stored = self.ports().records.get(key).await;
-        stored
-            .map_err(|source: PortError| Error::Port { source })?
-            .map(Arc::new)
-            .ok_or_else(|| Error::NotFound {
-                what: "packagerevisions.porch.kpt.dev",
-                name: key.name.to_string(),
-            })
-    }
-
-    /// A record and its repository, with the package held against other changes.
-    pub(crate) async fn hold(&self, key: &ObjectKey) -> Result<Held> {
-        let first = self.revision(key).await?;
-        let open = self.open(&key.namespace, &first.repository).await?;
-        let package = PackageKey::of(&first);
-        let turn = self.inner.locks.for_request(&package);
-        let (guard, race) = self.earlier(turn).await;
-        self.alive()?;
-        self.held(key, open, race, guard).await
-    }
-
-    /// As [`Engine::hold`], unless somebody holds the package: then it waits for nobody, and there is none.
-    pub(crate) async fn hold_if_free(&self, key: &ObjectKey) -> Result<Option<Held>> {
-        let first = self.revision(key).await?;
-        let open = self.open(&key.namespace, &first.repository).await?;
-        let Some(guard) = self.inner.locks.if_free(&PackageKey::of(&first)) else {
-            return Ok(None);
-        };
-        self.alive()?;
-        self.held(key, open, Race::default(), guard).await.map(Some)
-    }
-
-    async fn held(
-        &self,
-        key: &ObjectKey,
-        open: Arc<Open>,
-        race: Race,
-        guard: tokio::sync::OwnedMutexGuard<()>,
-    ) -> Result<Held> {
-        // What was waited for may have changed it; the index has our own writes at once.
-        match self.revision(key).await {
-            Ok(revision) => Ok(Held {
-                revision,
-                open,
-                race,
-                announced: Mutex::default(),
-                _guard: guard,
-            }),
-            Err(error) => Err(race.tell(error)),
-        }
-    }
+/// Deletes a revision. `None`: it is gone; otherwise it waits for its finalizers.
+///
+/// # Errors
+/// As `plan::revision::delete` judges.
+pub(crate) async fn delete(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    preconditions: &Preconditions,
+) -> Result<Option<Made>> {
+    let made = delete::delete(engine, by, key, preconditions).await?;
+    log(by, key, "deleted");
+    Ok(made)
 }
 
 /// Notes in the log who did what; moves between lifecycles are told as events, which are logged as well.
 fn log(by: &Caller, revision: &ObjectKey, what: &str) {
     if !by.dry_run {
         tracing::info!(kind = "PackageRevision", about = %revision, by = by.user, "{what}");
-    }
-}
-
-/// A revision that nobody else in this process changes.
-pub(crate) struct Held {
-    /// Its record.
-    pub(crate) revision: Arc<Revision>,
-    /// Its repository.
-    pub(crate) open: Arc<Open>,
-    /// Whether another request was waited for.
-    race: Race,
-    /// What the repository's writer was told: a submission is coming.
-    announced: Mutex<Option<store::Announced>>,
-    _guard: tokio::sync::OwnedMutexGuard<()>,
-}
-
-impl Held {
-    /// Tells the repository's writer that a submission is coming. From then on nobody else is to be waited for.
-    pub(crate) fn announce(&mut self) {
-        self.announced = Mutex::new(Some(self.open.repo.announce()));
-    }
-
-    /// What the writer was told, for the submission.
-    pub(crate) fn announced(&self) -> Option<store::Announced> {
-        let mut announced = self
-            .announced
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        announced.take()
     }
 }
 

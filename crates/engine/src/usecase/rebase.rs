@@ -6,41 +6,18 @@
 use std::sync::Arc;
 
 use model::{Conflict, ConflictPolicy, ConflictState, Files, Lifecycle, Revision};
-use package::conflicts::{Draft, carry, sort};
+use package::conflicts::{Draft, carry};
 use package::merge::{MergeOptions, merge};
+use package::place::sort;
+use plan::revision::REBASE;
 use store::Content;
 
-use super::{Caller, Held, Made, approve, content, lifecycle};
-use crate::commits::{DraftCommit, told};
+use super::{Caller, Made, approve, content, lifecycle};
 use crate::discover::chain;
 use crate::git::Subject;
-use crate::publish::{Follow, Publication};
-use crate::{Engine, Error, Result};
-
-/// The annotation that asks for it.
-const REBASE: &str = "offshoot.dev/rebase";
-
-/// What whoever asks for it too early is told.
-const LATER: &str = "offshoot.dev/rebase: a proposed revision stays as it is; once it is rejected, its draft is based on what the branch holds";
-
-/// Whether a person's draft is to be based anew: it is a draft already, or this very change rejects its proposal.
-pub(super) fn is_asked(old: &Revision, new: &Revision) -> bool {
-    matches!(old.lifecycle, Lifecycle::Draft | Lifecycle::Proposed)
-        && new.lifecycle == Lifecycle::Draft
-        && wants(old, new)
-}
-
-/// What is said of a wish that must wait until the revision is a draft again.
-pub(super) fn too_early(old: &Revision, new: &Revision) -> Option<String> {
-    let waits = new.lifecycle == Lifecycle::Proposed && wants(old, new);
-    let said = old.meta.annotations.get(REBASE) == new.meta.annotations.get(REBASE);
-    (waits && !said).then(|| LATER.to_owned())
-}
-
-fn wants(old: &Revision, new: &Revision) -> bool {
-    let value = new.meta.annotations.get(REBASE);
-    old.machine.is_none() && value.is_some_and(|v| v == "true")
-}
+use crate::held::Held;
+use crate::transaction::{Begun, DraftCommit, Follow, Transaction, told};
+use crate::{Engine, Error, Result, conversation};
 
 /// Merges what the branch got since into the draft; a commit with the branch's head as its second
 /// parent says what it is based on now.
@@ -52,20 +29,20 @@ pub(super) async fn rebase(
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     new.meta.annotations.remove(REBASE);
-    let head = engine.head(open)?;
-    let was = approve::based_on(engine, open, old, head)?;
-    let now = engine.tree_at(open, head, &old.package)?;
+    let mut transaction = Transaction::begin(engine, open);
+    let head = open.head()?;
+    let was = approve::based_on(open, old, head)?;
+    let now = open.tree_at(head, &old.package)?;
     let (Some(was), Some(now)) = (was, now.filter(|now| Some(*now) != was)) else {
-        let mut publication = Publication::default();
         if old.lifecycle != Lifecycle::Draft {
-            publication.refs = lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?;
+            transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?);
             lifecycle::moved(open, &mut new, Lifecycle::Draft);
         }
-        return finish(engine, by, held, publication, new).await;
+        return finish(by, held, transaction, new).await;
     };
-    let tip = engine.snapshot(open, old.tree)?;
-    let base = engine.snapshot(open, was)?.files.clone();
-    let upstream = engine.snapshot(open, now)?.files.clone();
+    let tip = open.snapshot(old.tree)?;
+    let base = open.snapshot(was)?.files.clone();
+    let upstream = open.snapshot(now)?.files.clone();
     let local = tip.files.clone();
     let options = MergeOptions::in_draft(ConflictPolicy::Block);
     let theirs = upstream.clone();
@@ -87,11 +64,10 @@ pub(super) async fn rebase(
         // Neither the draft's own gate is left, nor one of the revision that it is based on.
         content::note_conflicts(&mut files, &new)?;
     }
-    let rendered = engine.render(files, Default::default()).await?;
+    let rendered = conversation::render(engine, files, Default::default()).await?;
     content::check(&rendered)?;
     let said = content::said(old);
-    let drafted = engine.build(
-        open,
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
@@ -106,15 +82,11 @@ pub(super) async fn rebase(
             conflicts: told(&new.conflicts).or_else(|| told(&old.conflicts).and(Some(&[]))),
         },
     )?;
-    content::take(&mut new, &rendered.files, &drafted.written)?;
+    content::take(&mut new, &rendered.files, tip)?;
     content::say(&mut new, said);
-    let mut publication = Publication {
-        refs: lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?,
-        ..Publication::default()
-    };
+    transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?);
     lifecycle::moved(open, &mut new, Lifecycle::Draft);
-    drafted.publish(&mut publication);
-    finish(engine, by, held, publication, new).await
+    finish(by, held, transaction, new).await
 }
 
 /// The conflicts of a draft that was based anew: what nobody answered stays (V18), and so does the account of what was
@@ -144,27 +116,16 @@ fn carried(
 }
 
 async fn finish(
-    engine: &Engine,
     by: &Caller,
     held: &Held,
-    mut publication: Publication,
+    transaction: Transaction<'_, Begun>,
     new: Revision,
 ) -> Result<Made> {
+    let follow = Follow::put(new.clone(), Some(Arc::clone(&held.revision)));
+    let prepared = transaction.prepare(vec![follow]);
     if by.dry_run {
         return Ok(Made::of(new));
     }
-    let follow = vec![Follow::put(new.clone(), Some(Arc::clone(&held.revision)))];
-    let stored = if publication.refs.is_empty() {
-        engine.record(follow).await?
-    } else {
-        publication.follow = follow;
-        engine.publish(&held.open, publication).await?
-    };
-    Ok(Made::of(
-        stored
-            .into_iter()
-            .next()
-            .flatten()
-            .unwrap_or_else(|| Arc::new(new)),
-    ))
+    let stored = prepared.publish().await?;
+    Ok(Made::of(stored.unwrap_or_else(|| Arc::new(new))))
 }

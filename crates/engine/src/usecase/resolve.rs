@@ -16,13 +16,13 @@ use store::Content;
 use tokio::sync::Semaphore;
 
 use super::acted::Acted;
-use super::{Caller, Held, content, lifecycle};
-use crate::commits::{DraftCommit, Drafted, told};
+use super::{Caller, content, lifecycle};
 use crate::git::Subject;
+use crate::held::Held;
 use crate::index::PackageKey;
-use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::transaction::{Begun, DraftCommit, Follow, Transaction, told};
+use crate::{Engine, Error, Result, conversation, registrations};
 
 /// How many commits of a draft are looked through for what a side held.
 const HISTORY: usize = 100;
@@ -36,26 +36,22 @@ pub(super) async fn resolve(
     decisions: &[Resolution],
     turn: &Semaphore,
 ) -> Result<Acted> {
+    let (open, old) = (&held.open, &held.revision);
+    let mut transaction = Transaction::begin(engine, open);
     let made = {
         let _turn = turn.acquire().await.map_err(|_| Error::Stopped)?;
-        Box::pin(make(engine, by, held, decisions)).await?
+        Box::pin(make(by, &mut transaction, held, decisions)).await?
     };
-    let (open, old) = (&held.open, &held.revision);
-    let (new, drafted) = match made {
+    let new = match made {
         Made::Nothing(acted) => return Ok(acted),
-        Made::Draft(made) => *made,
+        Made::Draft(new) => *new,
     };
+    transaction.move_refs(lifecycle::refs(open, old, old.lifecycle, new.commit)?);
+    let prepared = transaction.prepare(vec![Follow::put(new.clone(), Some(Arc::clone(old)))]);
     if by.dry_run {
         return Ok(Acted::Done(Some(Arc::new(new))));
     }
-    let mut publication = Publication {
-        refs: lifecycle::refs(open, old, old.lifecycle, new.commit)?,
-        follow: vec![Follow::put(new.clone(), Some(Arc::clone(old)))],
-        ..Publication::default()
-    };
-    drafted.publish(&mut publication);
-    let stored = engine.publish(open, publication).await?;
-    let stored = stored.into_iter().next().flatten();
+    let stored = prepared.publish().await?;
     Ok(Acted::Done(Some(stored.unwrap_or_else(|| Arc::new(new)))))
 }
 
@@ -63,11 +59,17 @@ pub(super) async fn resolve(
 enum Made {
     /// Nothing is to be written.
     Nothing(Acted),
-    /// The draft's record, and its commit.
-    Draft(Box<(Revision, Drafted)>),
+    /// The draft's record, with its commit in the transaction.
+    Draft(Box<Revision>),
 }
 
-async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution]) -> Result<Made> {
+async fn make(
+    by: &Caller,
+    transaction: &mut Transaction<'_, Begun>,
+    held: &Held,
+    decisions: &[Resolution],
+) -> Result<Made> {
+    let engine = transaction.engine();
     let (open, old) = (&held.open, &held.revision);
     if let Err(rejected) = judge(old) {
         return Ok(Made::Nothing(Acted::Skipped(rejected.message)));
@@ -87,15 +89,15 @@ async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution
             false => Acted::Already,
         }));
     }
-    engine.may_write(open)?;
-    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    registrations::may_write(engine, open)?;
+    let (snapshot, _) = open.snapshot_within(old.tree)?;
     let files = decided(engine, open, old, &snapshot.files, &waiting)?;
     let options = Options {
         package_bytes: Some(engine.inner.options.package_bytes),
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = engine.render(files, options).await?;
+    let rendered = conversation::render(engine, files, options).await?;
     content::check(&rendered)?;
     let mut files = rendered.files;
     let mut new = Revision::clone(old);
@@ -105,8 +107,7 @@ async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution
     }
     content::settle_conflicts(&mut files, &mut new)?;
     let said = content::said(old);
-    let drafted = engine.build(
-        open,
+    let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
@@ -120,9 +121,9 @@ async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution
             conflicts: told(&new.conflicts),
         },
     )?;
-    content::take(&mut new, &files, &drafted.written)?;
+    content::take(&mut new, &files, tip)?;
     content::say(&mut new, said);
-    Ok(Made::Draft(Box::new((new, drafted))))
+    Ok(Made::Draft(Box::new(new)))
 }
 
 /// The draft's files with every decision carried out.
@@ -227,7 +228,6 @@ fn trailer(waiting: &[(&Conflict, &Choice)]) -> String {
 
 /// The packages in which the sides of a draft's conflicts stand: what the machine noted first, then its history.
 struct Packages<'a> {
-    engine: &'a Engine,
     open: &'a Open,
     old: &'a Revision,
     trees: Vec<TreeId>,
@@ -235,7 +235,7 @@ struct Packages<'a> {
 }
 
 impl<'a> Packages<'a> {
-    fn new(engine: &'a Engine, open: &'a Open, old: &'a Revision) -> Self {
+    fn new(engine: &Engine, open: &'a Open, old: &'a Revision) -> Self {
         let mut trees = Vec::new();
         if let Some(machine) = &old.machine {
             trees.extend([machine.v_tree, machine.m_tree]);
@@ -248,7 +248,6 @@ impl<'a> Packages<'a> {
             trees.extend(sibling.machine.as_ref().map(|m| m.v_tree));
         }
         Self {
-            engine,
             open,
             old,
             trees,
@@ -265,7 +264,7 @@ impl<'a> Packages<'a> {
                     continue;
                 }
                 // What is not here any more serves nobody.
-                if let Ok((snapshot, _)) = self.engine.snapshot_within(self.open, *tree)
+                if let Ok((snapshot, _)) = self.open.snapshot_within(*tree)
                     && serves(&snapshot.files)
                 {
                     return Ok(true);
@@ -289,7 +288,7 @@ impl<'a> Packages<'a> {
         for id in commits.map_err(failed)? {
             let parents = self.open.repo.commit(id).map_err(failed)?.parents.clone();
             for commit in std::iter::once(id).chain(parents) {
-                let tree = self.engine.tree_at(self.open, commit, &self.old.package)?;
+                let tree = self.open.tree_at(commit, &self.old.package)?;
                 self.trees.extend(tree);
             }
         }

@@ -17,7 +17,7 @@ use super::{Caller, PackageKey};
 use crate::discover::chain;
 use crate::ports::Reader;
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, credentials, opening, waiting};
 
 /// The condition that names what of the upstream is left out.
 pub(super) const LEFT_OUT: &str = "UpstreamFilesLeftOut";
@@ -90,7 +90,7 @@ pub(super) async fn content(
             cloned(open, &key.package, &files, &opaque, &lock)
         }
         Source::Edit(revision) => {
-            let snapshot = engine.snapshot(open, revision.tree)?;
+            let snapshot = open.snapshot(revision.tree)?;
             Ok(Content {
                 opaque: snapshot.opaque.clone(),
                 ..Content::of(snapshot.files.clone())
@@ -111,8 +111,8 @@ pub(crate) async fn registered(
     namespace: &Namespace,
     revision: &Revision,
 ) -> Result<(Files, Vec<Opaque>, GitLock)> {
-    let open = engine.here(namespace, &revision.repository).await?;
-    let snapshot = engine.snapshot(&open, revision.tree)?;
+    let open = opening::here(engine, namespace, &revision.repository).await?;
+    let snapshot = open.snapshot(revision.tree)?;
     let lock = revision.self_lock.clone().ok_or_else(|| Error::NotFound {
         what: "the git lock of package revision",
         name: revision.key.name.to_string(),
@@ -213,14 +213,18 @@ async fn elsewhere(
         groups: by.groups.clone(),
     };
     let spec = RemoteSpec {
-        credentials: engine.credentials(namespace, git.secret.as_deref(), &git.repo, reader),
+        credentials: credentials::of_secret(
+            engine,
+            namespace,
+            git.secret.as_deref(),
+            &git.repo,
+            reader,
+        ),
         ..RemoteSpec::new(&git.repo)
     };
-    let opened = engine
-        .remote(&git.repo, engine.inner.store.open(spec))
-        .await;
+    let opened = waiting::remote(engine, &git.repo, engine.inner.store.open(spec)).await;
     let repo = opened.map_err(failed)?;
-    let refs = engine.remote(&git.repo, repo.fetch()).await;
+    let refs = waiting::remote(engine, &git.repo, repo.fetch()).await;
     let refs = refs.map_err(failed)?;
     let missing = |what: &'static str, name: &str| Error::NotFound {
         what,
@@ -264,7 +268,7 @@ async fn upgraded(
 ) -> Result<Content> {
     let (old_files, _, _) = registered(engine, &key.namespace, old).await?;
     let (new_files, new_opaque, lock) = registered(engine, &key.namespace, new).await?;
-    let local = engine.snapshot(open, local.tree)?;
+    let local = open.snapshot(local.tree)?;
     let cpu = engine.inner.options.cpu.clone();
     let local_files = local.files.clone();
     let merged = cpu

@@ -8,7 +8,7 @@ use yaml::{Edit, Limits, Node, Path, Step, Stream};
 use super::fields::{FieldChange, resource_name};
 use super::inputs::Inputs;
 use super::{Body, Changes, ContentChange, FileChange, hunks};
-use crate::conflicts::{FieldPath, PathStep};
+use crate::place::{FieldPath, PathStep};
 
 /// A package after these changes, with a target's inputs put in; `None` where the package is not one of the class.
 pub fn apply(package: &Files, changes: &Changes, inputs: &Inputs) -> Option<Files> {

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::fields::{FieldChange, Held};
 use super::inputs::{Part, Template};
 use super::{Body, Changes, ContentChange, FileChange, WantedUpstream};
-use crate::conflicts::hex;
+use crate::place::hex;
 
 /// The first words of every encoding.
 const FORMAT: &[u8] = b"offshoot class 2";

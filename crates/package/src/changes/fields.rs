@@ -6,7 +6,7 @@ use model::{File, PackagePath};
 use yaml::{Limits, Node, Reader, Stream, Value};
 
 use super::inputs::{Inputs, Template};
-use crate::conflicts::{FieldPath, PathStep};
+use crate::place::{FieldPath, PathStep};
 
 /// A field that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::fmt;
 
 use model::{Files, Namespace, ObjectName, PackageName, RepositoryName};
 
-use crate::conflicts::{FieldPath, Piece};
+use crate::place::{FieldPath, Piece};
 use crate::{context, mutate};
 
 /// The input that says the target's variant.

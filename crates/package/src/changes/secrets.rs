@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use yaml::{Limits, Reader, Stream};
 
 use super::fields::holds_secret;
-use crate::conflicts::hex;
+use crate::place::hex;
 
 /// What hashes of Secrets are made with: whoever sees such a hash and not the key cannot try values until one fits.
 ///

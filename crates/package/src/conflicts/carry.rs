@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Conflict, ConflictId, ConflictPolicy, ConflictState, Decision, Files, PackagePath};
 
 use super::place::values_in;
-use super::{FieldPath, identify};
+use crate::place::{FieldPath, identify, sort};
 
 /// A draft after a further merge.
 #[derive(Clone, Copy)]
@@ -212,9 +212,4 @@ pub fn acknowledge(conflicts: &mut [Conflict], ids: &[ConflictId]) -> Vec<Confli
     }
     let known = |id: &&ConflictId| conflicts.iter().any(|c| c.id == **id);
     ids.iter().filter(|id| !known(id)).cloned().collect()
-}
-
-/// The order in which conflicts are listed everywhere (M9): by place.
-pub fn sort(conflicts: &mut [Conflict]) {
-    conflicts.sort_by(|a, b| (a.place(), &a.id).cmp(&(b.place(), &b.id)));
 }

@@ -9,8 +9,8 @@ use yaml::Edit;
 use super::node::{document, find, parsed};
 use super::place::{is_file, value_at};
 use super::take::take;
-use super::{FieldPath, PathStep};
-use crate::merge::canonical;
+use crate::place::{FieldPath, PathStep};
+use crate::values::canonical;
 
 /// Whether a package holds a side's value at the place of a conflict.
 pub fn holds_side(files: &Files, conflict: &Conflict, side: ConflictSide) -> bool {

@@ -4,8 +4,8 @@ use model::{Conflict, ConflictValue, Decision, File, Files, PackagePath};
 use yaml::{Edit, Limits, Stream, Value};
 
 use super::node::{document, find, parsed};
-use super::{FieldPath, PathStep};
 use crate::lines::{Excerpt, edited, exchanged, read, standing, with_lines, write};
+use crate::place::{FieldPath, PathStep};
 
 /// A conflict about lines, read.
 pub(super) struct Lines {

@@ -1,10 +1,9 @@
 //! The node that a conflict speaks of, in a file as it is now.
 
+use crate::place::PathStep;
+use crate::values::{canonical, function_runs, identity, keyed};
 use model::{Conflict, File};
 use yaml::{Document, Kind, Limits, Node, Reader, Stream};
-
-use super::PathStep;
-use crate::merge::{canonical, function_runs, identity, keyed};
 
 pub(super) fn parsed(file: &File) -> Option<Stream> {
     Stream::parse(file.as_text()?, &Limits::default()).ok()

@@ -7,9 +7,9 @@ use yaml::{Document, Node};
 
 use super::lines::Lines;
 use super::node::{document, find, parsed};
-use super::{FieldPath, PathStep};
 use crate::kptfile;
-use crate::merge::{comment_texts, file_value, hash, hidden, node_value, standing, tree_value};
+use crate::place::{FieldPath, PathStep, inside};
+use crate::values::{comment_texts, file_value, hash, hidden, node_value, standing, tree_value};
 
 /// What a package holds at the place of a conflict.
 pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
@@ -77,7 +77,7 @@ fn value_in(files: &Files, at: &PackagePath, conflict: &Conflict) -> ConflictVal
     }
     if is_file(conflict) {
         return match subpackage(conflict) {
-            Some(dir) => tree_value(files, dir),
+            Some(dir) => tree_value(files.iter().filter(|(path, _)| inside(path, dir))),
             None => file_value(files.get(at)),
         };
     }

@@ -6,7 +6,7 @@ use yaml::{Edit, Reader, Stream};
 use super::lines::Lines;
 use super::node::{document, find, parsed};
 use super::place::{is_file, subpackage, value_at};
-use super::{FieldPath, PathStep};
+use crate::place::{FieldPath, PathStep};
 
 /// Puts what `from` holds at the place of a conflict into a package, as it is written there; says whether it could.
 ///

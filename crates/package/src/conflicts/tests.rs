@@ -5,6 +5,7 @@ use model::{
 };
 
 use super::*;
+use crate::place::{FieldPath, identify};
 
 fn conflict(path: &str, local: &str, upstream: &str) -> Conflict {
     let file = PackagePath::parse("a/deployment.yaml").unwrap();

@@ -5,8 +5,9 @@ use yaml::{Edit, Limits, Stream, Value};
 
 use super::lines::Lines;
 use super::node::{document, find, parsed};
+use super::open;
 use super::place::{is_file, subpackage};
-use super::{FieldPath, PathStep, open};
+use crate::place::{FieldPath, PathStep};
 
 /// A package with its open conflicts settled in the one way, and in the other.
 #[derive(Debug, Clone, PartialEq, Eq)]

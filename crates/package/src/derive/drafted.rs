@@ -2,10 +2,11 @@
 
 use model::{Conflict, ConflictPolicy, ConflictState, Decision, Files, Recipe};
 
-use crate::conflicts::{self, Draft, identify, is_unanswered, take, value_at};
+use crate::conflicts::{self, Draft, is_unanswered, take, value_at};
 
 use super::machine::MachineOutput;
 use super::{DeriveInput, OpenDraft, stated};
+use crate::place::identify;
 
 /// A draft as it is merged with what the machine made anew.
 pub(super) struct Ready {

@@ -5,8 +5,9 @@
 
 use model::{Conflict, ConflictId, ConflictState, ConflictValue, Decision, Files, PackagePath};
 
-use crate::conflicts::{identify, value_at};
+use crate::conflicts::value_at;
 use crate::merge::{Difference, diff_where};
+use crate::place::identify;
 
 /// What the render changed in files that a person may have touched: only there a person's value can be lost.
 pub(super) fn lost_in(

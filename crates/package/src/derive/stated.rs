@@ -8,9 +8,10 @@ use model::{
 };
 use yaml::{Limits, Stream};
 
-use crate::conflicts::{FieldPath, PathStep, identify, value_at};
-use crate::merge::identity;
+use crate::conflicts::value_at;
 use crate::mutate::{INJECTED, INJECTED_NAME, injection_points, is_own_function};
+use crate::place::{FieldPath, PathStep, identify};
+use crate::values::identity;
 use crate::{context, kptfile};
 
 /// A place that the recipe states: a field and everything below it.
@@ -162,7 +163,7 @@ pub(super) fn settle(
             all.push(record);
         }
     }
-    crate::conflicts::sort(&mut all);
+    crate::place::sort(&mut all);
     all
 }
 

@@ -191,7 +191,7 @@ impl Walk<'_> {
                 let [base, local, _] = sides(local)?;
                 let lost = overwritten((&base, &local), changed, &conflicts);
                 conflicts.extend(lost);
-                conflicts::sort(&mut conflicts);
+                crate::place::sort(&mut conflicts);
             }
             output
         };

@@ -14,9 +14,8 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use crate::place::hex;
 use sha2::{Digest, Sha256};
-
-use crate::conflicts::hex;
 
 /// What begins an excerpt.
 const HEAD: &str = "@@";

@@ -3,10 +3,9 @@
 //! A merge by lines knows nothing of what the lines mean. A text that every side could be read as, and that cannot be
 //! read any more, or holds a field twice, is no result.
 
+use crate::values::undecidable;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use yaml::{Kind, Limits, Stream};
-
-use crate::merge::undecidable;
 
 /// Whether texts can still be read as whatever all of the sides could be read as.
 pub(crate) fn stays_readable(sides: [&str; 3], results: [&str; 2]) -> bool {

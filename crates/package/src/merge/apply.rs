@@ -1,8 +1,7 @@
 //! From operations on a local document to edits, in an order in which no position goes stale.
 
+use crate::values::value;
 use yaml::{Edit, Kind, Node, Path, Step, Stream, Value};
-
-use super::compare::value;
 
 /// What stands there afterwards.
 #[derive(Debug, Clone)]

@@ -9,12 +9,11 @@ use yaml::{Attached, Attachments, Document, Kind, Node, Place};
 
 use super::header;
 use super::known::Known;
-use super::marks::MERGE_COMMENT;
 use super::partners::partners;
-use super::tally::{Counts, counts};
-use crate::conflicts::{FieldPath, PathStep};
 use crate::lines::weave;
+use crate::place::{FieldPath, PathStep};
 use crate::schema::Schema;
+use crate::values::{Counts, MERGE_COMMENT, counts};
 
 /// How many changes are tried one by one where they do not hold together.
 const TRIES: usize = 32;

@@ -7,16 +7,14 @@ use std::collections::BTreeSet;
 use model::{ConflictValue, File, Files, PackagePath};
 use yaml::{Kind, Limits, Node, Stream};
 
-use super::compare::same;
 use super::known::Known;
-use super::marks::{Identity, identity, is_secret};
 use super::pairs;
-use super::record::{file_value, hidden, node_value};
 use super::schemas::Schemas;
 use super::sides::{Sides, is_documents};
 use super::three::Three;
-use crate::conflicts::{FieldPath, PathStep};
+use crate::place::{FieldPath, PathStep};
 use crate::schema::Schema;
+use crate::values::{Identity, file_value, hidden, identity, is_secret, node_value, same};
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use model::{ConflictValue, Decision};
 use yaml::{Document, Kind, Limits, Node, Stream};
 
-use super::compare::{same, undecidable};
 use super::join::join;
-use super::marks::{Identity, identity, is_secret, same_but_marks, unmarked};
-use super::record::{Recorder, node_value};
+use super::record::Recorder;
 use super::remarks;
 use super::rules;
 use super::schemas::Schemas;
 use super::three::Three;
 use super::walk::Walk;
 use crate::lines::breaks;
+use crate::values::{
+    Identity, identity, is_secret, node_value, same, same_but_marks, undecidable, unmarked,
+};
 
 /// What becomes of a file.
 pub(super) enum FileOutcome {
@@ -211,7 +212,7 @@ fn field_merge(
     let [_, Some(mine), Some(theirs)] = documents else {
         return String::new();
     };
-    let whole = crate::conflicts::FieldPath::default();
+    let whole = crate::place::FieldPath::default();
     let conflicts = record.len();
     if [base, local, upstream]
         .into_iter()

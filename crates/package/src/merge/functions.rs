@@ -2,9 +2,9 @@
 
 use yaml::Node;
 
-use super::compare::same;
 use super::three::{Slot, Three};
-use crate::conflicts::PathStep;
+use crate::place::PathStep;
+use crate::values::{function_runs, function_text, same};
 
 /// The functions of each side; `None` where one of them is no map.
 fn items<'a>(three: Three<'a>) -> Option<[Vec<Node<'a>>; 3]> {
@@ -30,43 +30,21 @@ fn named_slots(base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) -> 
     slots
 }
 
-fn text<'a>(function: Node<'a>, key: &str) -> &'a str {
-    function
-        .get(key)
-        .and_then(|node| node.as_str())
-        .unwrap_or_default()
-}
-
-/// What a function runs, without its version: the image without tag and digest, or the command's
-/// first word.
-pub(crate) fn runs(function: Node<'_>) -> String {
-    let image = text(function, "image");
-    if image.is_empty() {
-        let command = text(function, "exec").split_whitespace().next();
-        return format!("exec {}", command.unwrap_or_default());
-    }
-    let image = image.split('@').next().unwrap_or(image);
-    let (path, last) = image
-        .rsplit_once('/')
-        .map_or(("", image), |(path, last)| (path, last));
-    let last = last.split(':').next().unwrap_or(last);
-    format!("{path}/{last}")
-}
-
 /// For each function of `a` its partner in `b`: by name, by being equal, by what it runs in order, the same version first.
 fn pair(a: &[Node<'_>], b: &[Node<'_>]) -> Vec<Option<usize>> {
     let mut partner = vec![None; a.len()];
     let mut taken = vec![false; b.len()];
     let named = |x: Node<'_>, y: Node<'_>| {
-        let name = text(x, "name");
-        !name.is_empty() && name == text(y, "name")
+        let name = function_text(x, "name");
+        !name.is_empty() && name == function_text(y, "name")
     };
     let alike = |x: Node<'_>, y: Node<'_>| {
-        let both_named = !text(x, "name").is_empty() && !text(y, "name").is_empty();
-        !both_named && runs(x) == runs(y)
+        let both_named =
+            !function_text(x, "name").is_empty() && !function_text(y, "name").is_empty();
+        !both_named && function_runs(x) == function_runs(y)
     };
     let written = |x: Node<'_>, y: Node<'_>| {
-        let program = |node| (text(node, "image"), text(node, "exec"));
+        let program = |node| (function_text(node, "image"), function_text(node, "exec"));
         alike(x, y) && program(x) == program(y)
     };
     // All pairs of one rule come before any of the next: a function that merely runs the same image must not be taken for the
@@ -164,11 +142,14 @@ fn name(slots: &mut [Slot], base: &[Node<'_>], local: &[Node<'_>], upstream: &[N
         let Some(first) = nodes.clone().next() else {
             continue;
         };
-        let named = nodes.find(|node| !text(*node, "name").is_empty());
+        let named = nodes.find(|node| !function_text(*node, "name").is_empty());
         slot.step = if let Some(node) = named {
-            PathStep::Element(vec![("name".to_owned(), text(node, "name").to_owned())])
+            PathStep::Element(vec![(
+                "name".to_owned(),
+                function_text(node, "name").to_owned(),
+            )])
         } else {
-            let runs = runs(first).trim_start_matches('/').to_owned();
+            let runs = function_runs(first).trim_start_matches('/').to_owned();
             let count = seen.entry(runs.clone()).or_insert(0);
             *count += 1;
             let mut keys = vec![("runs".to_owned(), runs)];

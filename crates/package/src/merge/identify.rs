@@ -2,9 +2,9 @@
 
 use yaml::{Kind, Node, Reader};
 
-use super::compare::canonical;
-use crate::conflicts::PathStep;
+use crate::place::PathStep;
 use crate::schema::{Key, List};
+use crate::values::{canonical, keyed};
 
 /// How an element is identified; `None` if it has no identity.
 pub(super) fn identity(item: Node<'_>, list: List<'_>) -> Option<PathStep> {
@@ -36,14 +36,6 @@ fn key_value(item: Node<'_>, key: &Key) -> Option<(String, String)> {
         None => key.default.as_deref()?.to_owned(),
     };
     Some((key.name.clone().into_owned(), text))
-}
-
-/// What an element holds under a key, which may be one of a map in it (`metadata.name`).
-pub(crate) fn keyed<'a>(item: Node<'a>, key: &str) -> Option<Node<'a>> {
-    item.effective(key).or_else(|| {
-        let (outer, inner) = key.split_once('.')?;
-        item.effective(outer)?.effective(inner)
-    })
 }
 
 /// The elements of one side, by what identifies them.

@@ -5,7 +5,6 @@ use yaml::Stream;
 
 use super::apply;
 use super::documents::FileOutcome;
-use super::marks::identity;
 use super::options::{MergeError, Side};
 use super::record::Recorder;
 use super::remarks;
@@ -16,6 +15,7 @@ use super::value;
 use super::walk::Walk;
 use crate::kptfile::Kptfile;
 use crate::schema::Schema;
+use crate::values::identity;
 
 /// What a downstream package calls its own: a raw upstream has nothing to say about it.
 static IDENTITY: &[&[&str]] = &[
@@ -83,7 +83,7 @@ pub(super) fn merge(
             conflicts,
         )),
         Err(_) => {
-            let whole = crate::conflicts::FieldPath::default();
+            let whole = crate::place::FieldPath::default();
             record.truncate(conflicts);
             record.kept_local(&whole, three.base, three.local, three.upstream);
             FileOutcome::Text(local.text().to_owned())

@@ -5,10 +5,11 @@ use model::{Conflict, Files, PackagePath};
 use super::options::{MergeError, MergeOptions, Merged};
 use super::record::Recorder;
 use super::schemas::Schemas;
-use super::sides::{Sides, inside, kind};
+use super::sides::{Sides, kind};
 use super::subpackages::{self, Fate};
 use super::{file, moves};
 use crate::ignore::Ignore;
+use crate::place::inside;
 
 /// The resource merge.
 pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {

@@ -6,16 +6,15 @@
 use model::{Files, PackagePath};
 use yaml::{Kind, Limits, Node, Stream};
 
-use super::compare::undecidable;
 use super::diff::Comparison;
 use super::known::Known;
-use super::marks::{Identity, identity};
 use super::pairs;
 use super::schemas::Schemas;
 use super::sides::{Sides, is_documents};
 use super::three::{Slot, Three};
-use crate::conflicts::{FieldPath, PathStep};
+use crate::place::{FieldPath, PathStep};
 use crate::schema::Schema;
+use crate::values::{Identity, identity, undecidable};
 
 /// A field that holds a value of its own: a scalar, or a list whose elements nothing names.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,12 +4,13 @@ use model::{Decision, PackagePath};
 use yaml::{Kind, Node, Value};
 
 use super::apply::New;
-use super::record::{Recorder, looks_secret};
+use super::record::Recorder;
 use super::sides::Files3;
 use super::three::Three;
 use super::walk::{Place, Verdict, Walk};
-use crate::conflicts::FieldPath;
 use crate::lines::{Woven, stays_readable, weave};
+use crate::place::FieldPath;
+use crate::values::looks_secret;
 
 /// A string that both sides changed; `None` where it is one value.
 pub(super) fn string<'a>(

@@ -9,8 +9,6 @@
 
 mod apply;
 mod attach;
-mod comments;
-mod compare;
 mod diff;
 mod documents;
 mod file;
@@ -24,7 +22,6 @@ mod layout;
 mod leaves;
 mod lines;
 mod list;
-mod marks;
 mod moves;
 mod options;
 mod order;
@@ -40,7 +37,6 @@ mod sequence;
 mod sides;
 mod strategies;
 mod subpackages;
-mod tally;
 mod three;
 mod value;
 mod walk;
@@ -48,20 +44,13 @@ mod whole;
 
 use model::{Files, Strategy};
 
-pub(crate) use comments::texts as comment_texts;
-pub(crate) use compare::{canonical, undecidable};
+use crate::place::sort;
+
 pub(crate) use diff::diff_where;
 pub use diff::{Difference, diff};
-pub(crate) use functions::runs as function_runs;
-pub(crate) use identify::keyed;
 pub use leaves::{Earlier, Leaf, Versions, within};
-pub(crate) use marks::{IDENTIFIER, MERGE_COMMENT, merge_comment};
-pub use marks::{Identity, identity};
 pub use options::{MergeError, MergeOptions, Merged, Side};
-pub(crate) use record::{file_value, hash, hidden, node_value};
-pub(crate) use remarks::standing;
 pub use runtime::without_runtime;
-pub(crate) use subpackages::tree_value;
 
 /// Merges what changed between `base` and `upstream` into `local`.
 pub fn merge(
@@ -81,7 +70,7 @@ pub fn merge(
         Strategy::ForceDeleteReplace => strategies::force_delete_replace(sides, options),
         Strategy::CopyMerge => strategies::copy_merge(sides, options),
     }?;
-    crate::conflicts::sort(&mut merged.conflicts);
+    sort(&mut merged.conflicts);
     Ok(merged)
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::three::Slot;
-use crate::conflicts::FieldPath;
+use crate::place::FieldPath;
 
 /// What becomes of the order of a list.
 pub(super) enum Order {

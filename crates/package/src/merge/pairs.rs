@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use yaml::{Node, Reader, Value};
 
-use super::compare::canonical;
 use super::functions;
 use super::identify::Elements;
 use super::three::{Slot, Three};
-use crate::conflicts::PathStep;
+use crate::place::PathStep;
 use crate::schema::{Key, List};
+use crate::values::canonical;
 
 /// Pairs the elements of a list by their identities; `None` where one has none, or two have the same.
 pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{Node, Reader, Value};
 
-use super::compare::{canonical, kept, same};
 use super::three::{Slot, Three};
 use super::{pairs, sequence};
-use crate::conflicts::PathStep;
+use crate::place::PathStep;
 use crate::schema::List;
+use crate::values::{canonical, kept, same};
 
 /// An item of a merged list on each side, and how a record names it.
 pub(super) type Partners<'a> = ([Option<Node<'a>>; 3], Option<PathStep>);

@@ -1,13 +1,12 @@
 //! Making conflicts (V4): what is recorded, what wins, and what gates.
 
 use model::{Conflict, ConflictPolicy, ConflictState, ConflictValue, Decision, File, PackagePath};
-use sha2::{Digest, Sha256};
 use yaml::Node;
 
-use super::compare;
 use super::options::MergeOptions;
-use crate::conflicts::{FieldPath, PathStep, conflict_id, hex};
 use crate::lines::{Excerpt, write};
+use crate::place::{FieldPath, PathStep, conflict_id};
+use crate::values::{file_value, hash, hidden, node_value};
 
 /// Gathers the conflicts of one file.
 #[derive(Debug)]
@@ -331,54 +330,4 @@ impl<'o> Recorder<'o> {
             derived_from: None,
         });
     }
-}
-
-/// Whether a path of a Secret may show its value: metadata and the type may, nothing else.
-pub(crate) fn hidden(path: &FieldPath) -> bool {
-    match path.0.first() {
-        Some(PathStep::Field(name)) if name == "metadata" => {
-            // An annotation may hold the whole Secret (kubectl's last-applied-configuration).
-            path.0.get(1) == Some(&PathStep::Field("annotations".to_owned())) || path.0.len() < 2
-        }
-        Some(PathStep::Field(name)) => !matches!(name.as_str(), "type" | "apiVersion" | "kind"),
-        _ => true,
-    }
-}
-
-/// A node's value as a record holds it.
-pub(crate) fn node_value(node: Option<Node<'_>>, secret: bool) -> ConflictValue {
-    let Some(node) = node else {
-        return ConflictValue::Absent;
-    };
-    let json = match compare::value(node).and_then(|value| value.to_json()) {
-        Some(json) => compare::canonical(&json),
-        None => serde_json::Value::from(node.source()).to_string(),
-    };
-    if secret {
-        hash(json.as_bytes())
-    } else {
-        ConflictValue::Json(json)
-    }
-}
-
-/// A file as a record holds it: its text, or the hash of what is no text.
-pub(crate) fn file_value(file: Option<&File>) -> ConflictValue {
-    match file {
-        None => ConflictValue::Absent,
-        Some(file) => match file.as_text() {
-            Some(text) if !looks_secret(text) => {
-                ConflictValue::Json(serde_json::Value::from(text).to_string())
-            }
-            _ => hash(file.bytes()),
-        },
-    }
-}
-
-/// A file that may hold a Secret is never recorded in clear.
-pub(super) fn looks_secret(text: &str) -> bool {
-    text.contains("Secret")
-}
-
-pub(crate) fn hash(bytes: &[u8]) -> ConflictValue {
-    ConflictValue::Hash(format!("sha256:{}", hex(&Sha256::digest(bytes), 32)))
 }

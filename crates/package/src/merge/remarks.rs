@@ -10,11 +10,9 @@ use model::Decision;
 use yaml::{Document, Limits, Stream};
 
 use super::attach;
-use super::compare::same;
-use super::marks::MERGE_COMMENT;
 use super::record::Recorder;
-use super::tally::{Counts, counts};
 use crate::schema::Schema;
+use crate::values::{Counts, MERGE_COMMENT, counts, same, standing};
 
 /// The text of a merged document with every comment at its entry. `since` is the number of conflicts before the document.
 pub(super) fn settle(
@@ -70,14 +68,6 @@ fn lost(
         let values = sides.map(|side| side.map(standing).unwrap_or_default());
         record.lost_comments(values.each_ref().map(String::as_str), decision);
     }
-}
-
-/// Which of the named comments (without names, which of all) stand in a document: each once, sorted.
-pub(crate) fn standing<'a>(document: Document<'a>, named: Option<&BTreeSet<&str>>) -> Vec<&'a str> {
-    let texts = counts(document).into_keys();
-    texts
-        .filter(|text| named.is_none_or(|named| named.contains(text)))
-        .collect()
 }
 
 fn marks(document: Document<'_>) -> Vec<&str> {

@@ -2,10 +2,10 @@
 
 use yaml::{Node, Reader};
 
-use super::compare::{kept, same};
 use super::identify::Elements;
 use super::three::Three;
-use crate::conflicts::PathStep;
+use crate::place::PathStep;
+use crate::values::{kept, same};
 
 /// Of how many scalars most must be left for an element to be known again by them.
 const ENOUGH: usize = 3;

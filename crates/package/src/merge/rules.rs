@@ -16,7 +16,7 @@ use super::schemas::Schemas;
 use super::three::Three;
 use super::value;
 use super::walk::Walk;
-use crate::conflicts::{FieldPath, PathStep};
+use crate::place::{FieldPath, PathStep};
 use crate::schema::{Key, List, Schema};
 
 /// Merges one document field by field; `None` where that cannot be written, or only against the rules.

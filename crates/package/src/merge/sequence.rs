@@ -6,9 +6,9 @@ use std::ops::Range;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{Kind, Node, Reader, Value};
 
-use super::compare::{canonical, kept};
 use super::three::{Slot, Three};
-use crate::conflicts::PathStep;
+use crate::place::PathStep;
+use crate::values::{canonical, kept};
 
 /// How many elements may differ before a list is not compared element by element any more.
 const ELEMENTS: usize = 4000;

@@ -110,10 +110,3 @@ pub(super) fn subpackages(files: &Files) -> BTreeMap<&str, &File> {
         .map(|(path, file)| (path.dir(), file))
         .collect()
 }
-
-/// Whether a path lies in a directory.
-pub(super) fn inside(path: &PackagePath, dir: &str) -> bool {
-    path.as_str()
-        .strip_prefix(dir)
-        .is_some_and(|rest| rest.starts_with('/'))
-}

@@ -10,13 +10,14 @@ use yaml::{Limits, Stream};
 
 use super::file;
 use super::layout::clashes;
-use super::marks::{same_but_marks, unmarked};
 use super::options::{MergeError, MergeOptions, Merged, Side};
 use super::record::Recorder;
 use super::runtime::without_runs;
 use super::schemas::Schemas;
-use super::sides::{FileKind, Files3, Own, Sides, inside, is_documents, subpackages};
+use super::sides::{FileKind, Files3, Own, Sides, is_documents, subpackages};
 use crate::kptfile::{self, Edit, Kptfile};
+use crate::place::inside;
+use crate::values::{same_but_marks, unmarked};
 
 /// Upstream's package, if nobody changed anything locally (M10: by bytes, or by values where the base was made up for;
 /// `kpt-merge` comments, the lock and what runs left do not count), without the report of the last render.

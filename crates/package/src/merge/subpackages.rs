@@ -5,16 +5,15 @@
 use std::collections::BTreeMap;
 
 use model::{Conflict, ConflictValue, Decision, File, Files, PackagePath};
-use sha2::{Digest, Sha256};
 
 use super::diff::{Difference, diff};
-use super::marks::unmarked;
 use super::options::MergeOptions;
 use super::record::Recorder;
 use super::runtime::without_runs;
-use super::sides::{Sides, inside, subpackages};
-use crate::conflicts::identify;
+use super::sides::{Sides, subpackages};
 use crate::kptfile::{self, Kptfile};
+use crate::place::{identify, inside};
+use crate::values::{tree_value, unmarked};
 
 /// What becomes of a subpackage that does not merge file by file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +142,7 @@ fn note(
 ) {
     if let Ok(path) = PackagePath::parse(&format!("{dir}/{}", kptfile::FILE_NAME)) {
         let mut record = Recorder::new(options, &path);
-        record.note(contents.map(content_value), Decision::Local);
+        record.note(contents.map(hashed), Decision::Local);
         conflicts.extend(record.finish());
     }
 }
@@ -160,7 +159,7 @@ fn record(
         return Decision::Local;
     };
     let mut record = Recorder::new(options, &path);
-    let decision = record.subpackage(contents.map(content_value));
+    let decision = record.subpackage(contents.map(hashed));
     let whole = record.finish();
     let [base, local, upstream] = contents.map(files);
     let deleted = local.is_empty();
@@ -202,23 +201,6 @@ fn files(content: &Content<'_>) -> Files {
 }
 
 /// A subpackage's value in a record.
-pub(crate) fn tree_value(files: &Files, dir: &str) -> ConflictValue {
-    content_value(&content(files, dir))
-}
-
-/// The hash of all files of a subpackage.
-fn content_value(content: &Content<'_>) -> ConflictValue {
-    if content.is_empty() {
-        return ConflictValue::Absent;
-    }
-    let mut hash = Sha256::new();
-    for (path, file) in content {
-        hash.update(path.as_str().as_bytes());
-        hash.update([0]);
-        hash.update(Sha256::digest(file.bytes()));
-    }
-    ConflictValue::Hash(format!(
-        "sha256:{}",
-        crate::conflicts::hex(&hash.finalize(), 32)
-    ))
+fn hashed(content: &Content<'_>) -> ConflictValue {
+    tree_value(content.iter().map(|(path, file)| (*path, *file)))
 }

@@ -1,8 +1,7 @@
 //! What the three sides hold of one value, and of one element of a list.
 
+use crate::place::PathStep;
 use yaml::Node;
-
-use crate::conflicts::PathStep;
 
 /// One value as the three sides hold it.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,6 @@ use model::Decision;
 use yaml::{Kind, Node, Step};
 
 use super::apply::{New, Op};
-use super::compare::{same, same_form, same_opt};
 use super::known::Known;
 use super::lines;
 use super::list::{self, Fates};
@@ -16,6 +15,7 @@ use super::three::{Slot, Three};
 use super::walk::{Place, Verdict, Walk};
 use super::whole::{apart, is_empty, stand_alone};
 use crate::schema::{List, Schema};
+use crate::values::{same, same_form, same_opt};
 
 /// Merges the root of a document that all sides hold (the base may not).
 pub(super) fn document<'a>(walk: &mut Walk<'a, '_, '_>, three: Three<'a>, schema: Schema<'_>) {

@@ -4,13 +4,13 @@ use model::Decision;
 use yaml::{Node, Path, Step};
 
 use super::apply::{New, Op};
-use super::compare::{same, same_form, same_opt};
 use super::known::Known;
 use super::record::Recorder;
 use super::three::Three;
 use super::whole::{back, back_in_set};
-use crate::conflicts::FieldPath;
+use crate::place::FieldPath;
 use crate::schema::List;
+use crate::values::{same, same_form, same_opt};
 
 /// Where a value stands: in the local document, and in the words of a record.
 #[derive(Debug, Clone)]

@@ -3,10 +3,10 @@
 use yaml::{Kind, Node, Value};
 
 use super::apply::New;
-use super::compare::value;
 use super::identify::identity;
 use super::known::Known;
 use crate::schema::{Entries, List, Schema};
+use crate::values::value;
 
 /// What comes back of what was deleted here and changed upstream: of a map whose entries stand for themselves what upstream
 /// changed in it, for the rest stays deleted (M4); everything else whole, since a part of it is what nobody has.

@@ -13,9 +13,10 @@ use model::{
     Function, GitLock, GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName,
     PackagePath, Pairs, Pipeline, Recipe, Strategy as MergeStrategy,
 };
-use package::conflicts::{acknowledge, conflict_id, resolved_by_edit, value_at};
+use package::conflicts::{acknowledge, resolved_by_edit, value_at};
 use package::derive::{Base, Derivation, DeriveInput, Derived, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
+use package::place::conflict_id;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use world::{Place, Upstream, found, stream};

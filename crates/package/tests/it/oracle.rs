@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use model::{Conflict, Files, PackagePath};
-use package::conflicts::{FieldPath, PathStep};
+use package::place::{FieldPath, PathStep};
 use serde_json::Value;
 use yaml::{Limits, Reader, Stream};
 
@@ -126,7 +126,7 @@ fn elsewhere(files: &Files, other: &Files, at: &PackagePath, name: &str) -> Opti
 fn documents(text: &str) -> Option<Vec<(String, Value)>> {
     let stream = Stream::parse(text, &Limits::default()).ok()?;
     let named = stream.documents().map(|document| {
-        let id = package::merge::identity(document.root()).record();
+        let id = package::values::identity(document.root()).record();
         document
             .to_value(Reader::V3)
             .ok()

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use model::{Class, Door, Lifecycle, Revision, transition};
 
-use super::Rejected;
+use super::{Rejected, rebase};
 use crate::conflicts;
 use crate::variant::words;
 
 /// The label that the server alone sets.
 const LATEST: &str = "kpt.dev/latest-revision";
-/// The prefix of gates that are ours.
-const OUR_GATES: &str = "offshoot.dev/";
 
 /// What is asked for, beside what there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,26 +22,52 @@ pub struct UpdateObserved {
     pub door: Door,
 }
 
-/// What an accepted change changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[must_use = "carry the change out"]
-pub struct Change {
-    /// The lifecycle, from and to. To Published through approval means [`super::approve`] next.
-    pub lifecycle: Option<(Lifecycle, Lifecycle)>,
-    /// What the Kptfile mirrors (labels, annotations, gates, acknowledged conflicts): a commit.
-    pub content: bool,
+/// What an accepted change comes to: one thing, which whoever carries it out does not judge again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It asks for what there is.
+    Nothing,
     /// Labels, annotations, owners or finalizers of the object: the record alone.
-    pub metadata: bool,
-    /// Other tasks were sent: they stay as they are, and whoever sent them is warned (A4a). The record gets a new
-    /// version all the same, so that of two who send them at once one is told.
-    pub tasks: bool,
+    Record,
+    /// What the Kptfile mirrors (labels, annotations, gates, acknowledged conflicts) becomes a commit, and the revision is in
+    /// this lifecycle then, another one or its own.
+    Commit(Lifecycle),
+    /// It moves to this lifecycle, with the content that it has.
+    Move(Lifecycle),
+    /// A person's draft is based on what the branch holds now (V20); what was proposed is a draft then.
+    Rebase,
+    /// It is approved, if [`super::approve`] allows it.
+    Approve,
+    /// Its object was deleted, and the last finalizer goes: so does the revision.
+    Finish,
 }
 
-/// Whether the change is allowed, and what it changes.
+impl Action {
+    /// Whether git changes with it: only who may write to the repository may ask for it.
+    pub fn writes_git(self) -> bool {
+        !matches!(self, Self::Nothing | Self::Record | Self::Finish)
+    }
+}
+
+/// An accepted change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "carry the action out"]
+pub struct Update {
+    /// What it comes to.
+    pub action: Action,
+    /// What whoever asked should know besides.
+    pub warnings: Vec<String>,
+}
+
+/// What whoever sent other tasks is told: the record gets a new version all the same, so that of two who send them at once one
+/// hears of the other (A4a).
+const TASKS_STAY: &str = "spec.tasks cannot be changed: the tasks stay as they are";
+
+/// Whether the change is allowed, and what it comes to.
 ///
 /// # Errors
 /// The lifecycle table's messages; what is immutable; gates (V3).
-pub fn update(o: &UpdateObserved) -> Result<Change, Rejected> {
+pub fn update(o: &UpdateObserved) -> Result<Update, Rejected> {
     let (old, new) = (&*o.old, &*o.new);
     let moved = old.lifecycle != new.lifecycle;
     if moved || o.door == Door::Approval {
@@ -73,15 +97,47 @@ pub fn update(o: &UpdateObserved) -> Result<Change, Rejected> {
     if moved && new.lifecycle == Lifecycle::Proposed {
         propose(new)?;
     }
-    Ok(Change {
-        lifecycle: moved.then_some((old.lifecycle, new.lifecycle)),
-        content,
-        metadata: old.meta.labels != new.meta.labels
-            || old.meta.annotations != new.meta.annotations
-            || old.meta.owners != new.meta.owners
-            || old.meta.finalizers != new.meta.finalizers,
-        tasks: old.tasks != new.tasks,
-    })
+    let action = action(old, new, content);
+    let told = [
+        Action::Record,
+        Action::Commit(new.lifecycle),
+        Action::Move(new.lifecycle),
+    ];
+    let mut warnings = Vec::new();
+    if told.contains(&action) {
+        if old.resolved_conflicts != new.resolved_conflicts {
+            warnings.extend(conflicts::unknown(new));
+        }
+        warnings.extend(rebase::too_early(old, new));
+    }
+    if old.tasks != new.tasks {
+        warnings.push(TASKS_STAY.to_owned());
+    }
+    Ok(Update { action, warnings })
+}
+
+fn action(old: &Revision, new: &Revision, content: bool) -> Action {
+    let moved = old.lifecycle != new.lifecycle;
+    let recorded = old.meta.labels != new.meta.labels
+        || old.meta.annotations != new.meta.annotations
+        || old.meta.owners != new.meta.owners
+        || old.meta.finalizers != new.meta.finalizers
+        || old.tasks != new.tasks;
+    if !(content || moved || recorded) {
+        Action::Nothing
+    } else if old.meta.is_deleting() && new.meta.finalizers.is_empty() {
+        Action::Finish
+    } else if rebase::is_asked(old, new) {
+        Action::Rebase
+    } else if (old.lifecycle, new.lifecycle) == (Lifecycle::Proposed, Lifecycle::Published) {
+        Action::Approve
+    } else if content {
+        Action::Commit(new.lifecycle)
+    } else if moved {
+        Action::Move(new.lifecycle)
+    } else {
+        Action::Record
+    }
 }
 
 /// What a revision is never changes.
@@ -132,7 +188,7 @@ pub fn propose(revision: &Revision) -> Result<(), Rejected> {
     let open: Vec<&str> = revision
         .open_gates()
         .into_iter()
-        .filter(|gate| gate.starts_with(OUR_GATES))
+        .filter(|gate| gate.starts_with(words::OUR_GATES))
         .collect();
     gates(revision, Lifecycle::Draft, &open)
 }

@@ -23,11 +23,11 @@ pub const ADOPTED_BY: &str = "offshoot.dev/adopted-by";
 /// On a revision: the variant that left it in place; a variant of that name is another one (V9).
 pub const ORPHANED_BY: &str = "offshoot.dev/orphaned-by";
 /// On a variant: take a downstream without a lock as stemming from the wanted upstream (V1).
-pub const RELOCK: &str = "offshoot.dev/relock";
+pub(crate) const RELOCK: &str = "offshoot.dev/relock";
 /// On a variant: make this deleted downstream (by revision name) again (V10).
-pub const RECREATE: &str = "offshoot.dev/recreate";
+pub(crate) const RECREATE: &str = "offshoot.dev/recreate";
 /// On a variant or a set: look now, also at what failed before; any new value asks again.
-pub const RECONCILE: &str = "offshoot.dev/reconcile";
+pub(crate) const RECONCILE: &str = "offshoot.dev/reconcile";
 /// On a variant: the rollout that reached it, in which step, and what it had published before (F7). Its set writes it
 /// together with the spec.
 pub const ROLLOUT: &str = "offshoot.dev/rollout";
@@ -38,22 +38,22 @@ pub const PUT_BACK: &str = "offshoot.dev/put-back";
 /// On a draft of a variant under a rollout: who rejected its proposal last; gone once it is proposed again (F7).
 pub const REJECTED_BY: &str = "offshoot.dev/rejected-by";
 /// The prefix of gates that are ours and hold everywhere (V3, V12).
-pub const OUR_GATES: &str = "offshoot.dev/";
+pub(crate) const OUR_GATES: &str = "offshoot.dev/";
 /// The gate of a draft that nobody rendered, or whose render failed (V14, M12).
 pub const RENDERED: &str = "offshoot.dev/Rendered";
 /// The gate of a draft with conflicts that nobody answered (V4a).
 pub const CONFLICTS: &str = "offshoot.dev/Conflicts";
 /// The prefix of workspaces that variants make (R50).
-pub const WORKSPACE_PREFIX: &str = "packagevariant-";
+pub(crate) const WORKSPACE_PREFIX: &str = "packagevariant-";
 
 /// Condition: no progress is possible without somebody (R110).
 pub const STALLED: &str = "Stalled";
 /// Condition: the downstream is as the spec wants it (R111).
 pub const READY: &str = "Ready";
 /// Condition: another variant wants the same downstream; this one is older and works (V15).
-pub const CONTESTED: &str = "DownstreamContested";
+pub(crate) const CONTESTED: &str = "DownstreamContested";
 /// Condition: revisions of the downstream package belong to nobody or to somebody else (R101).
-pub const EXISTS_UNOWNED: &str = "DownstreamExistsUnowned";
+pub(crate) const EXISTS_UNOWNED: &str = "DownstreamExistsUnowned";
 /// Condition: the downstream starts anew after our last commit (V20).
 pub const DIVERGED: &str = "DownstreamDiverged";
 /// Reason: a proposal stands in the way (V3).
@@ -61,7 +61,7 @@ pub const WAITING_FOR_APPROVAL: &str = "WaitingForApproval";
 /// Reason: another variant has the downstream (V15).
 pub const CLAIMED: &str = "DownstreamClaimed";
 /// Condition: somebody changed the package on the branch since it was published (V20).
-pub const BRANCH_CHANGED: &str = "BranchChanged";
+pub(crate) const BRANCH_CHANGED: &str = "BranchChanged";
 
 /// Condition: nobody knows who wrote the variant or set last, so that nothing is read on their behalf (X6).
 pub const WRITER_UNKNOWN: &str = "WriterUnknown";

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use model::{Door, Lifecycle, Revision};
 use plan::revision::{
-    ApproveObserved, Change, CreateObserved, CreatePlan, Creation, DeleteObserved, Follower,
-    Rejected, Source, UpdateObserved, approve, create, delete, next_number, propose, save, update,
+    Action, ApproveObserved, CreateObserved, CreatePlan, Creation, DeleteObserved, Follower,
+    Rejected, Source, Update, UpdateObserved, approve, create, delete, next_number, propose, save,
+    update,
 };
 use plan::variant::RepositorySummary;
 
@@ -65,16 +66,18 @@ fn created(plan: &CreatePlan) -> String {
     )
 }
 
-fn changed(change: &Change) -> String {
-    let mut parts: Vec<String> = change
-        .lifecycle
-        .iter()
-        .map(|(from, to)| format!("lifecycle {from} → {to}"))
-        .collect();
-    parts.extend(change.content.then(|| "content".to_owned()));
-    parts.extend(change.metadata.then(|| "metadata".to_owned()));
-    parts.extend(change.tasks.then(|| "tasks".to_owned()));
-    format!("change {}", parts.join(", "))
+fn changed(update: &Update) -> String {
+    let action = match update.action {
+        Action::Nothing => "nothing".to_owned(),
+        Action::Record => "the record".to_owned(),
+        Action::Commit(to) => format!("a commit, {to}"),
+        Action::Move(to) => format!("to {to}"),
+        Action::Rebase => "based anew".to_owned(),
+        Action::Approve => "approve".to_owned(),
+        Action::Finish => "the revision goes".to_owned(),
+    };
+    let warnings = update.warnings.iter().map(|w| format!("\nwarning: {w}"));
+    format!("change {action}{}", warnings.collect::<String>())
 }
 
 fn refusal(r: &Rejected) -> String {
@@ -251,13 +254,11 @@ fn each_part_that_changes_is_found() {
             new: Arc::new(new),
             door: Door::Main,
         };
-        let change = update(&asked).expect("a change");
-        assert_eq!(change.lifecycle, None);
-        (change.content, change.metadata)
+        update(&asked).expect("a change").action
     };
-    let (content, metadata) = ((true, false), (false, true));
+    let (content, metadata) = (Action::Commit(Lifecycle::Draft), Action::Record);
     for (more, what) in [
-        (serde_json::json!({}), (false, false)),
+        (serde_json::json!({}), Action::Nothing),
         (serde_json::json!({"gates": ["a"]}), content),
         (serde_json::json!({"packageLabels": {"a": "b"}}), content),
         (serde_json::json!({"conditions": {"a": "True"}}), content),
@@ -281,4 +282,44 @@ fn each_part_that_changes_is_found() {
         .resolved_conflicts
         .push(model::ConflictId("a".to_owned()));
     assert_eq!(changed(resolved), content);
+}
+
+/// What a change comes to is one thing: an approval is none of a lifecycle's moves, an object that was deleted goes with its last
+/// finalizer whatever else is asked, and a draft that is to be based anew is, also while its proposal is rejected (V20).
+#[test]
+fn a_change_comes_to_one_thing() {
+    let of = |world: serde_json::Value| revision(&Json(world), "");
+    let action = |old: Revision, new: Revision, door: Door| {
+        let asked = UpdateObserved {
+            old: Arc::new(old),
+            new: Arc::new(new),
+            door,
+        };
+        update(&asked).expect("a change").action
+    };
+    let anew = serde_json::json!({"offshoot.dev/rebase": "true"});
+    let proposed = || of(serde_json::json!({"state": "Proposed"}));
+    let published = of(serde_json::json!({"state": "Published"}));
+    let approved = action(proposed(), published, Door::Approval);
+    assert_eq!(approved, Action::Approve);
+    let rejected = of(serde_json::json!({"state": "Draft", "annotations": anew}));
+    let based = action(proposed(), rejected.clone(), Door::Main);
+    assert_eq!(based, Action::Rebase);
+    let draft = of(serde_json::json!({"state": "Draft"}));
+    let early = of(serde_json::json!({"state": "Proposed", "annotations": anew}));
+    let later = action(draft.clone(), early, Door::Main);
+    assert_eq!(later, Action::Move(Lifecycle::Proposed));
+    let mut going = of(serde_json::json!({"state": "Draft", "finalizers": ["a"]}));
+    going.meta.deleted = Some("2026-01-01T00:00:00Z".to_owned());
+    let mut gone = rejected;
+    gone.meta.deleted.clone_from(&going.meta.deleted);
+    assert_eq!(action(going, gone, Door::Main), Action::Finish);
+    let parts = [Action::Nothing, Action::Record, Action::Finish];
+    assert!(parts.iter().all(|action| !action.writes_git()));
+    let parts = [
+        Action::Move(Lifecycle::Draft),
+        Action::Rebase,
+        Action::Approve,
+    ];
+    assert!(parts.iter().all(|action| action.writes_git()));
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Files, PackagePath};
 
 use super::super::options::MergeOptions;
-use super::super::sides::inside;
 use super::moved::{Moved, goes};
 use crate::kptfile;
+use crate::place::inside;
 
 /// What one side renamed.
 #[derive(Debug, Default)]

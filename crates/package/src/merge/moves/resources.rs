@@ -6,11 +6,11 @@ use model::{ConflictState, File, FileMode, Files, PackagePath};
 use yaml::{Limits, Stream};
 
 use super::super::join::join;
-use super::super::marks::{Identity, identity, same_but_marks};
 use super::super::options::MergeOptions;
 use super::moved::{Moved, goes};
 use super::sight::{self, By, Changes, Known, Within};
 use crate::ignore::Ignore;
+use crate::values::{Identity, identity, same_but_marks};
 
 /// Puts moved resources into their new files on all sides: first within their packages, then from one package into another.
 pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[Ignore; 3]) {

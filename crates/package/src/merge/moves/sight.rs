@@ -7,10 +7,10 @@ use model::{File, Files, PackagePath};
 
 use yaml::{Limits, Node, Stream};
 
-use super::super::marks::{Identity, MERGE_COMMENT, identity};
 use crate::ignore::Ignore;
 use crate::kptfile;
 use crate::schema::split_api_version;
+use crate::values::{Identity, MERGE_COMMENT, identity};
 
 /// A resource as a package knows it: the directory of the (sub)package, and its identity.
 pub(super) type Known<'f> = (&'f str, Identity);
@@ -37,9 +37,7 @@ pub(super) fn packages(files: &Files) -> Vec<&str> {
 
 /// The package that a path belongs to.
 fn package<'p>(packages: &[&'p str], path: &PackagePath) -> &'p str {
-    let own = packages
-        .iter()
-        .find(|dir| super::super::sides::inside(path, dir));
+    let own = packages.iter().find(|dir| crate::place::inside(path, dir));
     own.copied().unwrap_or_default()
 }
 

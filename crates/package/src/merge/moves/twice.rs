@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use model::{Conflict, Files, PackagePath};
 use yaml::{Limits, Stream};
 
-use super::super::marks::is_secret;
 use super::super::options::MergeOptions;
-use super::super::record::{Recorder, node_value};
+use super::super::record::Recorder;
 use super::super::sides::Sides;
 use super::sight::{self, By, Changes, Known, Within, fields};
 use crate::ignore::Ignore;
+use crate::values::{is_secret, node_value};
 
 /// Records what stands in a merged package twice although each side holds it once: local came by one, upstream by the
 /// other. Both stay, and somebody has to say which.

@@ -1,4 +1,4 @@
-//! The id of a conflict.
+//! The id of a conflict, and the order of conflicts.
 
 use model::{Conflict, ConflictId, ConflictValue, PackagePath};
 use sha2::{Digest, Sha256};
@@ -42,6 +42,11 @@ fn tagged(value: &ConflictValue) -> (&'static str, &str) {
 /// Gives a conflict the id that its place and its values make.
 pub(crate) fn identify(conflict: &mut Conflict) {
     conflict.id = conflict_id(conflict.place(), &conflict.local, &conflict.upstream);
+}
+
+/// The order in which conflicts are listed everywhere (M9): by place.
+pub fn sort(conflicts: &mut [Conflict]) {
+    conflicts.sort_by(|a, b| (a.place(), &a.id).cmp(&(b.place(), &b.id)));
 }
 
 /// The first `bytes` bytes as lower-case hex digits.

@@ -9,7 +9,7 @@ use super::comments::texts as comment_texts;
 /// Whether two nodes mean the same to the package tools.
 ///
 /// Where a value cannot be decided (duplicate keys, M6) the texts decide.
-pub(super) fn same(a: Node<'_>, b: Node<'_>) -> bool {
+pub(crate) fn same(a: Node<'_>, b: Node<'_>) -> bool {
     // Under the same text an alias may mean another value.
     if a.source() == b.source() && a.kind() != Kind::Alias && !a.source().contains('*') {
         return true;
@@ -66,7 +66,7 @@ fn long_integers(node: Node<'_>) -> BTreeMap<String, String> {
 
 /// Whether two nodes are written the same, the comments at their edges included: those above a
 /// collection's first entry and behind its last one stand outside its own text.
-pub(super) fn same_form(a: Node<'_>, b: Node<'_>) -> bool {
+pub(crate) fn same_form(a: Node<'_>, b: Node<'_>) -> bool {
     a.source() == b.source() && edges(a) == edges(b)
 }
 
@@ -98,7 +98,7 @@ fn child(node: Node<'_>, last: bool) -> Option<Node<'_>> {
 }
 
 /// The same for nodes that may be missing.
-pub(super) fn same_opt(a: Option<Node<'_>>, b: Option<Node<'_>>) -> bool {
+pub(crate) fn same_opt(a: Option<Node<'_>>, b: Option<Node<'_>>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => same(a, b),
         (None, None) => true,
@@ -107,7 +107,7 @@ pub(super) fn same_opt(a: Option<Node<'_>>, b: Option<Node<'_>>) -> bool {
 }
 
 /// The value that a node stands for; `None` where it cannot be decided.
-pub(super) fn value(node: Node<'_>) -> Option<Value> {
+pub(crate) fn value(node: Node<'_>) -> Option<Value> {
     node.to_value(Reader::V3).ok()
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn undecidable(node: Node<'_>) -> bool {
 }
 
 /// How many scalars of a value stand in another one at the same place, and how many there are.
-pub(super) fn kept(base: &Value, side: Option<&Value>) -> (usize, usize) {
+pub(crate) fn kept(base: &Value, side: Option<&Value>) -> (usize, usize) {
     let sum = |(a, b): (usize, usize), (c, d): (usize, usize)| (a + c, b + d);
     match base {
         Value::Map(fields) => {

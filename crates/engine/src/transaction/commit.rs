@@ -3,15 +3,15 @@
 //! A list of conflicts that is too long for a trailer stands in a commit of its own below
 //! `refs/offshoot/conflicts/`, which the trailer names (V4a).
 
-use model::{CommitId, Files, Machine, PackageName, PackagePath, WorkspaceName};
+use model::{CommitId, Files, Machine, PackageName, PackagePath, TreeId, WorkspaceName};
 use package::conflicts;
-use store::{CommitSpec, Content, Dir, Expect, RefEdit, RefName, Scope, Written};
+use store::{CommitSpec, Content, Dir, Expect, RefEdit, RefName, Scope};
 
+use super::{Begun, Transaction};
 use crate::caller::Caller;
 use crate::git::{Message, Subject, author_of, committer, encode_kept};
-use crate::publish::Publication;
 use crate::repos::Open;
-use crate::{Engine, Error, Result};
+use crate::{Error, Result};
 
 /// A commit of a draft.
 #[derive(Debug, Clone)]
@@ -36,51 +36,33 @@ pub(crate) struct DraftCommit<'a> {
     pub(crate) conflicts: Option<&'a [model::Conflict]>,
 }
 
-/// A draft's commit that was built, with what has to be published beside it.
-#[derive(Debug)]
-#[must_use = "put it in a publication"]
-pub(crate) struct Drafted {
-    /// The commit.
-    pub(crate) written: Written,
-    /// The conflicts that its trailer only names.
-    beside: Option<(Written, RefEdit)>,
-}
-
-impl Drafted {
-    /// Puts everything in the publication.
-    pub(crate) fn publish(self, publication: &mut Publication) {
-        if let Some((written, edit)) = self.beside {
-            publication.written.push(written);
-            publication.refs.push(edit);
-        }
-        publication.written.push(self.written);
-    }
+/// A draft's commit that was built.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tip {
+    /// Its id.
+    pub(crate) commit: CommitId,
+    /// The package's tree in it; where the package has no file, which no record is made of, that of the whole commit.
+    pub(crate) tree: TreeId,
 }
 
 /// The longest file of a kept list, in bytes: well below the limit of a file that is read.
 const PIECE: usize = 1 << 20;
 
-impl Engine {
-    /// Builds a commit in memory: nothing is visible.
+impl Transaction<'_, Begun> {
+    /// Builds a commit of a draft: nothing is visible.
     ///
     /// # Errors
     /// Git cannot hold it, or its base is not there.
-    pub(crate) fn build(
-        &self,
-        open: &Open,
-        by: &Caller,
-        commit: &DraftCommit<'_>,
-    ) -> Result<Drafted> {
+    pub(crate) fn commit(&mut self, by: &Caller, commit: &DraftCommit<'_>) -> Result<Tip> {
+        let (engine, open) = (self.engine, self.open);
         if let Content::Files(files, opaque) = commit.content {
             fits(open, files, opaque)?;
         }
         let dir = open.layout.dir(commit.package);
         let mut text = commit.conflicts.map(conflicts::encode);
-        let mut beside = None;
         if let Some(long) = text.as_ref().filter(|t| t.len() > conflicts::TRAILER_LIMIT) {
-            let kept = self.keep_conflicts(open, long)?;
-            text = Some(encode_kept(kept.0.commit()));
-            beside = Some(kept);
+            let kept = self.keep_conflicts(long)?;
+            text = Some(encode_kept(kept));
         }
         let message = Message {
             subject: commit.subject,
@@ -93,7 +75,7 @@ impl Engine {
             class: None,
             acting_for: &by.acting_for,
         };
-        let now = self.now();
+        let now = engine.now();
         let written = open.repo.write(CommitSpec {
             base: commit.parents.first().copied(),
             dir: &dir,
@@ -107,17 +89,18 @@ impl Engine {
             attempt: "write the package",
             source,
         })?;
-        Ok(Drafted { written, beside })
+        let tip = Tip {
+            commit: written.commit(),
+            tree: written.tree().unwrap_or_else(|| written.root()),
+        };
+        self.written.push(written);
+        Ok(tip)
     }
 
-    /// A commit that holds a list of conflicts, and the ref that keeps it.
-    fn keep_conflicts(&self, open: &Open, text: &str) -> Result<(Written, RefEdit)> {
-        let failed = |source| Error::Store {
-            attempt: "write the conflicts",
-            source,
-        };
-        let committer = committer(self.now());
-        let written = open.repo.write(CommitSpec {
+    /// Builds a commit that holds a list of conflicts, beside the ref that keeps it.
+    fn keep_conflicts(&mut self, text: &str) -> Result<CommitId> {
+        let committer = committer(self.engine.now());
+        let written = self.open.repo.write(CommitSpec {
             base: None,
             dir: &Dir::root(),
             content: Content::Files(&pieces(text), &[]),
@@ -126,77 +109,23 @@ impl Engine {
             committer: &committer,
             message: "conflicts of a draft\n",
         });
-        let written = written.map_err(failed)?;
-        let name = format!("refs/offshoot/conflicts/{}", written.commit());
+        let written = written.map_err(|source| Error::Store {
+            attempt: "write the conflicts",
+            source,
+        })?;
+        let kept = written.commit();
+        let name = format!("refs/offshoot/conflicts/{kept}");
         let name = RefName::parse(&name)
             .map_err(|e| Error::refused(model::Class::Bug, "", e.to_string()))?;
-        let edit = RefEdit {
+        self.written.push(written);
+        self.refs.push(RefEdit {
             name,
             // The same list may be kept already: its commit is the same one.
             expect: Expect::Any,
-            to: Some(written.commit()),
+            to: Some(kept),
             scope: Scope::Remote,
-        };
-        Ok((written, edit))
-    }
-
-    /// The branch's head.
-    ///
-    /// # Errors
-    /// The branch is not there.
-    pub(crate) fn head(&self, open: &Open) -> Result<CommitId> {
-        let branch = open.layout.branch_ref()?;
-        let head = open.repo.find_ref(&branch).map_err(|source| Error::Store {
-            attempt: "read the branch",
-            source,
-        })?;
-        head.ok_or_else(|| Error::NotFound {
-            what: "branch",
-            name: open.layout.branch().to_owned(),
-        })
-    }
-
-    /// The package's tree at a commit; `None` if the directory is not there.
-    pub(crate) fn tree_at(
-        &self,
-        open: &Open,
-        commit: CommitId,
-        package: &PackageName,
-    ) -> Result<Option<model::TreeId>> {
-        let failed = |source| Error::Store {
-            attempt: "read the package",
-            source,
-        };
-        let root = open.repo.commit(commit).map_err(failed)?.tree;
-        open.repo
-            .subtree(root, &open.layout.dir(package))
-            .map_err(failed)
-    }
-
-    /// A package's files by the id of its tree, without those that are beyond the limits.
-    pub(crate) fn snapshot_within(
-        &self,
-        open: &Open,
-        tree: model::TreeId,
-    ) -> Result<(std::sync::Arc<store::Snapshot>, Vec<store::Beyond>)> {
-        open.repo
-            .snapshot_within(tree)
-            .map_err(|source| Error::Store {
-                attempt: "read the package",
-                source,
-            })
-    }
-
-    /// A package's files by the id of its tree.
-    pub(crate) fn snapshot(
-        &self,
-        open: &Open,
-        tree: model::TreeId,
-    ) -> Result<std::sync::Arc<store::Snapshot>> {
-        open.repo.snapshot(tree).map_err(|source| Error::Store {
-            attempt: "read the package",
-            source,
-        })
+        });
+        Ok(kept)
     }
 }
 

@@ -145,7 +145,7 @@ fn field<'v>(value: &'v mut Value, name: &str) -> Option<&'v mut Value> {
 }
 
 /// Whether a resource's values are never shown: a Secret, or a list that holds one.
-pub(super) fn is_secret(root: Node<'_>) -> bool {
+pub(crate) fn is_secret(root: Node<'_>) -> bool {
     let id = identity(root);
     let core = id.group.is_empty() && id.kind == "Secret";
     core || (id.kind.ends_with("List") && root.source().contains("Secret"))

@@ -1,0 +1,116 @@
+//! Handing a change to the repository's writer, until there is an answer.
+
+use std::time::Duration;
+
+use model::{Class, CommitId};
+use store::{Answer, Expect, RefEdit, RefName, Scope, Submission};
+use tokio::time::Instant;
+
+use crate::ports::PortError;
+use crate::repos::Open;
+use crate::stats::count;
+use crate::{Engine, Error, Result, registrations, waiting};
+
+/// How long the answer to a push that was lost is asked for: whoever waits longer is answered, and a look at the
+/// repository finds it out.
+const HEARING: Duration = Duration::from_secs(45);
+
+/// Submits, and waits for the answer of a remote that gives none at once.
+///
+/// # Errors
+/// Another registration writes there; a refusal, by its class; what could not be attempted.
+pub(super) async fn submit(
+    engine: &Engine,
+    open: &Open,
+    submission: Submission,
+) -> Result<store::Published> {
+    registrations::may_write(engine, open)?;
+    let address = open.repo.url();
+    waiting::is_heard(engine, address)?;
+    waiting::remote(engine, address, hear(engine, open, submission)).await
+}
+
+/// Moves refs that no record tells of: what a change that was cut short left to do.
+///
+/// # Errors
+/// As [`Transaction::publish`](super::Transaction::publish).
+pub(crate) async fn move_refs(engine: &Engine, open: &Open, refs: Vec<RefEdit>) -> Result<()> {
+    let submission = Submission {
+        refs,
+        ..Submission::default()
+    };
+    submit(engine, open, submission).await.map(drop)
+}
+
+/// Keeps a commit by a ref of this disk alone. Whether it is kept: it may be refused.
+///
+/// # Errors
+/// It could not be attempted.
+pub(crate) async fn keep(
+    engine: &Engine,
+    open: &Open,
+    attempt: &'static str,
+    (name, commit): (RefName, CommitId),
+) -> Result<bool> {
+    let submission = Submission {
+        refs: vec![RefEdit {
+            name,
+            expect: Expect::Any,
+            to: Some(commit),
+            scope: Scope::Local,
+        }],
+        ..Submission::default()
+    };
+    let submitted = waiting::remote(engine, open.repo.url(), open.repo.submit(submission)).await;
+    let answer = submitted.map_err(|source| Error::Store { attempt, source })?;
+    tracing::debug!(?answer, "kept");
+    Ok(matches!(answer, Answer::Published(_)))
+}
+
+/// Submits, and asks for the answer until there is one.
+async fn hear(engine: &Engine, open: &Open, submission: Submission) -> Result<store::Published> {
+    let failed = |source| Error::Store {
+        attempt: "publish to the repository",
+        source,
+    };
+    let mut answer = open.repo.submit(submission).await.map_err(failed)?;
+    let begun = Instant::now();
+    let mut wait = Duration::from_millis(200);
+    loop {
+        match answer {
+            Answer::Published(published) => return Ok(published),
+            Answer::Refused(refusal) => {
+                count(&engine.counters().refused);
+                return Err(refused(&refusal));
+            }
+            Answer::Pending(handle) => {
+                let patient = wait <= Duration::from_secs(10) && begun.elapsed() < HEARING;
+                if !patient || engine.is_stopped() {
+                    return Err(unheard(open.repo.url()));
+                }
+                tokio::time::sleep(wait).await;
+                wait *= 2;
+                answer = open.repo.outcome(handle).await.map_err(failed)?;
+            }
+        }
+    }
+}
+
+/// A push of which nobody knows what became of it.
+fn unheard(address: &str) -> Error {
+    let text = "the push was sent and not answered; once the repository answers, the package revision shows what became \
+                of it";
+    Error::Port {
+        source: PortError::new(Class::Unavailable, format!("hear from {address}"), text),
+    }
+}
+
+fn refused(refusal: &store::Refusal) -> Error {
+    match refusal.class() {
+        Class::Conflict => Error::conflict(refusal.to_string()),
+        class => Error::Refused {
+            class,
+            problems: vec![model::Problem::new("", refusal.to_string())],
+        },
+    }
+}
