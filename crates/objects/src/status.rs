@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::reason::Reason;
-use crate::schema::{FieldError, invalid_message};
+use crate::schema::{FieldError, invalid_message, quote};
 
 /// Why a body cannot be read as what it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,47 @@ pub enum Misread {
     Type(String),
     /// A strict reader refuses fields of it: which, and why.
     Strict(String),
+}
+
+impl Misread {
+    /// What Go reads of every body first: texts that say what it is.
+    ///
+    /// # Errors
+    /// What they are instead, in Go's words.
+    pub fn interpret(object: &Value) -> Result<(), String> {
+        let found = match object {
+            Value::Object(_) | Value::Null => "",
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+        };
+        if !found.is_empty() {
+            return Err(format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+            ));
+        }
+        let members = object.as_object().into_iter().flatten();
+        for (name, value) in
+            members.filter(|(name, _)| matches!(name.as_str(), "apiVersion" | "kind"))
+        {
+            let found = match value {
+                Value::Null | Value::String(_) => continue,
+                Value::Bool(_) => "bool",
+                Value::Number(_) => "number",
+                Value::Array(_) => "array",
+                Value::Object(_) => "object",
+            };
+            return Err(format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{name} of type string"
+            ));
+        }
+        let version = object.get("apiVersion").and_then(Value::as_str);
+        match version.filter(|version| version.matches('/').count() > 1) {
+            Some(version) => Err(format!("unexpected GroupVersion string: {version}")),
+            None => Ok(()),
+        }
+    }
 }
 
 impl std::fmt::Display for Misread {
@@ -203,8 +244,10 @@ impl Failure {
     /// 400 of a body that cannot be read as a `kind`: what it says it is, in which version.
     #[must_use]
     pub fn misread((said, version): (&str, &str), kind: &str, why: Misread) -> Self {
-        let message =
-            format!("{said} in version \"{version}\" cannot be handled as a {kind}: {why}");
+        let message = format!(
+            "{said} in version {} cannot be handled as a {kind}: {why}",
+            quote(version)
+        );
         Self {
             misread: Some(why),
             ..Self::bad_request(message)

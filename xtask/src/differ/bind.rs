@@ -32,8 +32,10 @@ const ENDINGS: &str = "bcdfghjklmnpqrstvwxz2456789";
 pub(super) struct Binder {
     /// Ours by the real one's.
     same: BTreeMap<String, String>,
-    /// Versions: ours, then the real one's; both grow.
+    /// Versions: the real one's by ours. In which order two objects were written says nothing: housekeeping writes in its own time.
     versions: BTreeMap<u64, u64>,
+    /// Ours by the real one's.
+    theirs: BTreeMap<u64, u64>,
     /// Places of the answer at hand whose version other writers move.
     moving: BTreeSet<String>,
 }
@@ -60,11 +62,10 @@ impl Binder {
         if let Some(known) = self.versions.get(&o) {
             return *known == p;
         }
-        let before = self.versions.range(..o).next_back();
-        let after = self.versions.range(o..).next();
-        let fits = before.is_none_or(|(_, b)| *b < p) && after.is_none_or(|(_, a)| p < *a);
+        let fits = !self.theirs.contains_key(&p);
         if fits {
             self.versions.insert(o, p);
+            self.theirs.insert(p, o);
         }
         fits
     }

@@ -42,19 +42,24 @@ pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Failure> {
     }
 }
 
-/// The media type without parameters, in lower case; JSON if none was given.
+/// The media type without parameters, in lower case; JSON if none was given, nothing for what is none.
 pub(super) fn media_type(content_type: &str) -> String {
-    let media = content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_lowercase();
-    if media.is_empty() {
-        "application/json".to_owned()
-    } else {
-        media
+    if content_type.trim().is_empty() {
+        return "application/json".to_owned();
     }
+    let mut parts = content_type.split(';');
+    let media = parts.next().unwrap_or_default().trim().to_lowercase();
+    let token = |text: &str| !text.is_empty() && !text.contains([' ', '\t', ',', '"']);
+    let named = |part: &str| match part.split_once('=') {
+        Some((name, value)) => token(name.trim()) && !value.trim().is_empty(),
+        None => false,
+    };
+    let mut named = parts
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .all(named);
+    named &= token(&media);
+    if named { media } else { String::new() }
 }
 
 /// An object from a body, and what a strict reader would refuse about its text.
@@ -112,7 +117,8 @@ pub(super) fn object(
             Err(why) if why == NOTHING => true,
             Err(why) => return Err(undecodable(bytes, kind, &why)),
             Ok(mut decoded) => {
-                interpret(&decoded.object).map_err(|why| undecodable(bytes, kind, &why))?;
+                Misread::interpret(&decoded.object)
+                    .map_err(|why| undecodable(bytes, kind, &why))?;
                 if custom {
                     go_numbers(&mut decoded.object);
                     kind_of(&decoded.object, bytes, is_json, wanted)?;
@@ -134,29 +140,6 @@ pub(super) fn object(
         "application/yaml" => read(yaml(bytes).and_then(map)),
         PROTOBUF if !custom => protobuf(bytes).map_err(Failure::bad_request),
         _ => Err(Failure::unsupported_media_type(&READ)),
-    }
-}
-
-/// What Go reads of every body first: texts that say what it is.
-pub(super) fn interpret(object: &Value) -> Result<(), String> {
-    let members = object.as_object().into_iter().flatten();
-    for (name, value) in members.filter(|(name, _)| matches!(name.as_str(), "apiVersion" | "kind"))
-    {
-        let found = match value {
-            Value::Null | Value::String(_) => continue,
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
-        return Err(format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{name} of type string"
-        ));
-    }
-    let version = object.get("apiVersion").and_then(Value::as_str);
-    match version.filter(|version| version.matches('/').count() > 1) {
-        Some(version) => Err(format!("unexpected GroupVersion string: {version}")),
-        None => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Get and list: objects, lists, tables and partial metadata.
 
 use axum::response::Response;
-use objects::{Failure, Reason};
+use objects::{Backing, Failure, Reason};
 use objectstore::Gone;
 use serde_json::{Map, Value, json};
 
@@ -10,6 +10,7 @@ use super::negotiate::Shape;
 use super::parameters::{list_query, rv_parameter};
 use super::{Asked, Door, respond};
 use crate::verbs::Shown;
+use crate::verbs::read::Selection;
 
 /// How long a read waits for a version that is not there yet.
 const WAIT: std::time::Duration = std::time::Duration::from_secs(3);
@@ -50,6 +51,11 @@ impl Door {
     }
 
     pub(super) async fn list(&self, asked: Asked) -> Result<Response, Failure> {
+        let query = list_query(&asked.query)?;
+        if asked.target.resource.backing != Backing::Virtual {
+            // What cannot be read is told before the form in which nobody could tell it.
+            Selection::parse(&asked.target, &query.labels, &query.fields)?;
+        }
         let form = asked
             .accept
             .choose_of(asked.typed(), |s| s != Shape::Discovery)?;
@@ -60,7 +66,6 @@ impl Door {
             );
             return Err(Failure::new(406, Reason::NotAcceptable, why));
         }
-        let query = list_query(&asked.query)?;
         if let Some(version) = rv_parameter(&asked.query, true)? {
             self.reach(version).await?;
         }
@@ -72,7 +77,7 @@ impl Door {
                 let metadata = list_metadata(&page, false);
                 let now = self.core.now();
                 let (target, query) = (&asked.target, &asked.query);
-                let table = table(Rows {
+                let mut table = table(Rows {
                     target,
                     version,
                     objects: &items,
@@ -81,14 +86,23 @@ impl Door {
                     headed: true,
                     now,
                 })?;
+                let kind = asked.target.resource.built_in.map(|kind| kind.kind);
+                if items.is_empty() && matches!(kind, Some("Role" | "ClusterRole")) {
+                    // These are printed as kinds without columns of their own: no rows are none at all.
+                    table["rows"] = Value::Null;
+                }
                 Ok(respond::value(200, form.format, &table, warnings))
             }
             Shape::PartialList(version) => {
-                let items: Vec<Value> = page
+                let items = page
                     .items
                     .iter()
-                    .map(|item| partial(&item.value(), version))
-                    .collect();
+                    .map(|item| partial(&item.value(), version));
+                let mut items = Value::from_iter(items);
+                if page.items.is_empty() {
+                    // Nobody made a list of them.
+                    items = Value::Null;
+                }
                 let value = json!({
                     "kind": "PartialObjectMetadataList", "apiVersion": format!("meta.k8s.io/{version}"),
                     "metadata": list_metadata(&page, false), "items": items,

@@ -94,6 +94,9 @@ impl Door {
                 let why = "the credentials of the cluster are not known yet";
                 Err(Failure::new(503, Reason::ServiceUnavailable, why))
             }
+            ["healthz" | "livez" | "readyz", check @ ..] if !checked(check) => {
+                Err(Failure::no_such_path())
+            }
             ["healthz" | "livez" | "readyz", ..] => {
                 let media = "text/plain; charset=utf-8";
                 Ok(Answer::new(200, media, "ok").done())
@@ -149,6 +152,14 @@ impl Door {
             _ => Err(path::missing(parts.uri.path(), catalog)),
         }
     }
+}
+
+/// Whether there is such a check of health: those that every server has.
+fn checked(check: &[&str]) -> bool {
+    matches!(
+        check,
+        [] | ["ping" | "log" | "etcd"] | ["poststarthook", ..]
+    )
 }
 
 /// Whether documents of a path are looked for among routes, as resources are: all but the list of groups.

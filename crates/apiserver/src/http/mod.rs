@@ -125,11 +125,11 @@ struct Asked {
 }
 
 impl Asked {
-    /// Whether the answer has a protobuf form: built-in kinds and scales do, custom resources do not.
+    /// Whether the answer has a protobuf form: built-in kinds do, custom resources and their scales do not.
     fn typed(&self) -> bool {
         let resource = &self.target.resource;
         let known = || protobuf::knows(&resource.group, &resource.kind);
-        !resource.custom() && known() || self.target.subresource == "scale"
+        !resource.custom() && known()
     }
 }
 
@@ -244,7 +244,7 @@ impl Door {
         if let Some(trail) = &mut seen.trail {
             trail.target(&target, verb);
         }
-        if let Some(verb) = verb {
+        if let Some(verb) = verb.or_else(|| collective(&parts.method, &target)) {
             let name = named(&target, &query, verb);
             let decision = target.authorize(rules, &whose, verb, &name).await?;
             if let Some(trail) = &mut seen.trail {
@@ -462,6 +462,15 @@ fn named(target: &Target, query: &Query, verb: Verb) -> String {
     match fields.as_ref().and_then(Fields::name) {
         Some(name) => name.to_owned(),
         None => target.name.clone(),
+    }
+}
+
+/// What a method that no collection takes would mean there: rights are asked for first.
+fn collective(method: &Method, target: &Target) -> Option<Verb> {
+    match method.as_str() {
+        "PUT" if target.name.is_empty() => Some(Verb::Update),
+        "PATCH" if target.name.is_empty() => Some(Verb::Patch),
+        _ => None,
     }
 }
 

@@ -75,6 +75,7 @@ pub(super) fn refused(problems: &[FieldError]) -> Result<(), Failure> {
 
 /// Reads the parameters of a list.
 pub(super) fn list_query(query: &Query) -> Result<ListQuery, Failure> {
+    query.number("timeoutSeconds")?;
     let limit = query.number("limit")?.unwrap_or(0);
     let token = query.get("continue").to_owned();
     let (version, matching) = (

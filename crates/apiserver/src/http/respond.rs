@@ -32,6 +32,13 @@ impl Answer {
         answer
     }
 
+    /// Nothing: there is no such document.
+    pub(super) fn nothing() -> Self {
+        let mut answer = Self::new(404, "", Body::empty());
+        answer.0.headers_mut().remove(header::CONTENT_TYPE);
+        answer
+    }
+
     /// An answer that was made before.
     pub(super) fn of(response: Response) -> Self {
         Self(response)

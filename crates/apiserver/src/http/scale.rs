@@ -2,6 +2,8 @@
 //!
 //! Where an object has no wanted count, a read fails, and a patch sees [`UNSET`] in its place: what leaves it so is refused.
 
+use std::sync::Mutex;
+
 use axum::response::Response;
 use objects::logic::part::Part;
 use objects::logic::patching::{self, PatchKind};
@@ -9,13 +11,14 @@ use objects::logic::scale::{count, text_at};
 use objects::logic::update::{self, Means};
 use objects::logic::{FieldValidation, WriteOptions, managed, meta};
 use objects::resource::Scale;
-use objects::{Failure, Reason};
+use objects::{Failure, Misread, Reason};
 use serde_json::{Map, Value, json};
 
 use super::negotiate::Form;
 use super::query::Query;
 use super::{Asked, Door, body, forms, respond, writes};
 use crate::gateway::Verb;
+use crate::lock::lock;
 use crate::verbs::{Target, Written};
 
 /// What a patch sees where there is no wanted count.
@@ -114,6 +117,11 @@ fn problem(scale: &Value) -> Option<String> {
                 if let Some(replicas) = replicas.filter(|r| !fits(r)) {
                     return wrong(&format!("{owner}.{field}.replicas"), replicas, "int32");
                 }
+                let selector = map.get("selector").filter(|_| field == "status");
+                let odd = |s: &&Value| !s.is_string() && !s.is_null();
+                if let Some(selector) = selector.filter(odd) {
+                    return wrong("ScaleStatus.status.selector", selector, "string");
+                }
             }
             Some(other) => return wrong(&format!("Scale.{field}"), other, kind),
         }
@@ -168,7 +176,7 @@ fn identity(target: &Target, scale: &Value) -> Result<(), Failure> {
 impl Door {
     /// Replaces the Scale of an object.
     pub(super) async fn put_scale(&self, asked: Asked) -> Result<Response, Failure> {
-        let form = asked.accept.choose_of(true, writes::shapes)?;
+        let form = asked.accept.choose_of(asked.typed(), writes::shapes)?;
         let options = writes::options(&asked, "UpdateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
         let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed("Scale"));
@@ -183,7 +191,7 @@ impl Door {
         let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
         let named = |field: &str, wanted: &str| matches!(said(field), "") || said(field) == wanted;
         let fits = named("kind", "Scale") && named("apiVersion", VERSION);
-        let odd = unknown_fields(&scale);
+        let odd = unknown_fields(&scale, false);
         let strict = options.field_validation == FieldValidation::Strict && !odd.is_empty();
         if !fits || strict || problem(&scale).is_some() {
             return Err(unknown());
@@ -220,6 +228,7 @@ impl Door {
         let target = &asked.target;
         let rules = target.rules()?;
         let moment = self.core.moment();
+        let found_odd = Mutex::new(Vec::new());
         let compute = |old: &Value| {
             if kind == PatchKind::Apply {
                 let config = config(target, patch)?;
@@ -234,10 +243,13 @@ impl Door {
                 scale["spec"]["replicas"] = UNSET.into();
             }
             let patched = patching::apply(rules, kind, &scale, patch)?;
-            if let Some(why) = problem(&patched).or_else(|| foreign(&patched)) {
+            let unread = Misread::interpret(&patched).err();
+            let unread = unread.or_else(|| problem(&patched));
+            if let Some(why) = unread.or_else(|| foreign(&patched)) {
                 return Err(patching::misfit(&patched, patch, &why));
             }
-            let odd = unknown_fields(&patched);
+            let odd = unknown_fields(&patched, true);
+            odd.clone_into(&mut lock(&found_odd));
             if options.field_validation == FieldValidation::Strict && !odd.is_empty() {
                 let why = format!("strict decoding error: {}", odd.join(", "));
                 return Err(patching::misfit(&patched, patch, &why));
@@ -248,13 +260,10 @@ impl Door {
         let made = self
             .core
             .modify(target, &asked.whose, Verb::Patch, &compute, options)
-            .await?;
-        let odd = match kind {
-            PatchKind::Merge => unknown_fields(patch),
-            _ => Vec::new(),
-        };
-        let warnings = [asked.warnings, warned(&odd, options)].concat();
-        answer(form, target, &made, warnings)
+            .await;
+        let warnings = warned(&lock(&found_odd), options);
+        let made = made.map_err(|failure| failure.with_warnings(warnings.clone()))?;
+        answer(form, target, &made, [asked.warnings, warnings].concat())
     }
 }
 
@@ -271,21 +280,51 @@ fn foreign(scale: &Value) -> Option<String> {
     })
 }
 
-/// The fields that a Scale has not, as a strict reader tells them.
-fn unknown_fields(scale: &Value) -> Vec<String> {
-    let known: [(&str, &[&str]); 3] = [
-        ("", &["kind", "apiVersion", "metadata", "spec", "status"]),
-        ("/spec", &["replicas"]),
-        ("/status", &["replicas", "selector"]),
+/// The fields that a Scale has not, as a strict reader tells them: in the order of the text, which of what was patched is that of
+/// the names.
+fn unknown_fields(scale: &Value, sorted: bool) -> Vec<String> {
+    const ROOT: [&str; 5] = ["kind", "apiVersion", "metadata", "spec", "status"];
+    const METADATA: [&str; 15] = [
+        "name",
+        "generateName",
+        "namespace",
+        "selfLink",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "labels",
+        "annotations",
+        "ownerReferences",
+        "finalizers",
+        "managedFields",
     ];
+    let names = |value: &Value| {
+        let map = value.as_object().into_iter().flatten();
+        let mut names: Vec<String> = map.map(|(name, _)| name.clone()).collect();
+        if sorted {
+            names.sort_unstable();
+        }
+        names
+    };
     let mut odd = Vec::new();
-    for (place, fields) in known {
-        let map = scale.pointer(place).and_then(Value::as_object);
-        let names = map.into_iter().flatten().map(|(name, _)| name.as_str());
-        let lead = place.trim_start_matches('/');
-        let dot = if lead.is_empty() { "" } else { "." };
-        let told = |name: &str| format!("unknown field \"{lead}{dot}{name}\"");
-        odd.extend(names.filter(|name| !fields.contains(name)).map(told));
+    for part in names(scale) {
+        let known: &[&str] = match part.as_str() {
+            "metadata" => &METADATA,
+            "spec" => &["replicas"],
+            "status" => &["replicas", "selector"],
+            _ => {
+                if !ROOT.contains(&part.as_str()) {
+                    odd.push(format!("unknown field \"{part}\""));
+                }
+                continue;
+            }
+        };
+        let below = names(scale.get(&part).unwrap_or(&Value::Null));
+        let unknown = below.iter().filter(|name| !known.contains(&name.as_str()));
+        odd.extend(unknown.map(|name| format!("unknown field \"{part}.{name}\"")));
     }
     odd
 }
@@ -324,6 +363,9 @@ fn config(target: &Target, scale: &Value) -> Result<Value, Failure> {
         let kind = said("kind");
         let why = format!("invalid object type: {group}/{version}, Kind={kind}");
         return Err(Failure::bad_request(why));
+    }
+    if let Some(why) = Scale::unfit(scale) {
+        return Err(Failure::new(500, Reason::Unknown, why));
     }
     let rules = target.rules()?;
     let mut config = json!({"apiVersion": rules.api_version(), "kind": rules.resource.kind, "metadata": {"name": target.name, "namespace": target.namespace}});

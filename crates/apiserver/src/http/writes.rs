@@ -3,10 +3,10 @@
 use axum::response::Response;
 use bytes::Bytes;
 use objects::logic::delete::DeleteOptions;
-use objects::logic::patching::PatchKind;
+use objects::logic::patching::{self, PatchKind};
 use objects::logic::{FieldValidation, WriteOptions};
 use objects::schema::FieldError;
-use objects::{Backing, Failure, Reason};
+use objects::{Backing, Failure, Misread, Reason};
 use serde_json::{Value, json};
 
 use super::negotiate::{Form, SERVED, Shape};
@@ -161,7 +161,13 @@ impl Door {
             asked.target.resource.body_limit,
         )
         .await?;
-        let (patch, duplicates) = parse_patch(kind, &bytes, options.field_validation)?;
+        let parsed = parse_patch(kind, &bytes, options.field_validation);
+        if parsed.is_err() && kind != PatchKind::Apply {
+            // What is not there is told before what it should become.
+            let whole = asked.target.clone().with_subresource("");
+            self.core.current(&whole, &asked.whose).await?;
+        }
+        let (patch, duplicates) = parsed?;
         options.duplicates = duplicates;
         if asked.target.subresource == "scale" {
             return self.patch_scale(asked, form, kind, &patch, &options).await;
@@ -169,7 +175,8 @@ impl Door {
         let written = if kind == PatchKind::Apply {
             self.core
                 .apply(&asked.target, &asked.whose, &patch, &options)
-                .await?
+                .await
+                .map_err(|failure| twice(failure, &options))?
         } else {
             self.core
                 .patch(&asked.target, &asked.whose, kind, &patch, &options)
@@ -280,7 +287,7 @@ async fn delete_options(
     // A body that holds nothing asks for nothing.
     let parsed = parsed.or_else(body::nothing);
     let parsed = parsed
-        .and_then(|decoded| body::interpret(&decoded.object).map(|()| decoded.object))
+        .and_then(|decoded| Misread::interpret(&decoded.object).map(|()| decoded.object))
         .map_err(|why| Failure::new(500, Reason::Unknown, why))?;
     let said = |field: &str| {
         parsed
@@ -294,15 +301,25 @@ async fn delete_options(
             "" => "meta.k8s.io/v1",
             given => given,
         };
+        let apart = [
+            "Status",
+            "APIVersions",
+            "APIGroupList",
+            "APIGroup",
+            "APIResourceList",
+        ];
+        if version.trim_start_matches('/') == "v1" && apart.contains(&kind) {
+            let why = format!("converting (v1.{kind}) to (v1.DeleteOptions): unknown conversion");
+            return Err(Failure::new(500, Reason::Unknown, why));
+        }
         let message = format!(
             "no kind {kind:?} is registered for version {:?} in scheme \"pkg/runtime/scheme.go:110\"",
             version.trim_start_matches('/')
         );
         return Err(Failure::new(500, Reason::Unknown, message));
     }
-    let mut options = DeleteOptions::parse(&parsed)?;
-    options.dry_run |= dry_deletion(query)?;
-    Ok(options)
+    // Whoever sends options says nothing by parameters.
+    DeleteOptions::parse(&parsed)
 }
 
 impl Door {
@@ -313,6 +330,17 @@ impl Door {
             target.authorize(rights, whose, verb, "").await?;
         }
         Ok(())
+    }
+}
+
+/// A refusal of what was applied, with what was read before: keys that stand twice in its text.
+fn twice(failure: Failure, options: &WriteOptions) -> Failure {
+    // Whose fields they are is decided before that is told.
+    let read = matches!(failure.code, 400 | 422) && failure.warnings.is_empty();
+    let warns = options.field_validation == FieldValidation::Warn && read;
+    match warns {
+        true => failure.with_warnings(options.duplicates.clone()),
+        false => failure,
     }
 }
 
@@ -340,6 +368,33 @@ impl Strictly {
     }
 }
 
+/// What the real server's library for patches says of those that nobody has read strictly before.
+fn read_laxly(kind: PatchKind, patch: &Value) -> Result<(), Failure> {
+    let found = |value: &Value| match value {
+        Value::Null | Value::Object(_) => None,
+        Value::Bool(_) => Some("bool"),
+        Value::Number(_) => Some("number"),
+        Value::String(_) => Some("string"),
+        Value::Array(_) => Some("array"),
+    };
+    match (kind, patch) {
+        (PatchKind::Json, Value::Array(all)) => match all.iter().find_map(found) {
+            None => Ok(()),
+            Some(found) => Err(Failure::bad_request(format!(
+                "json: cannot unmarshal {found} into Go value of type jsonpatch.Operation"
+            ))),
+        },
+        (PatchKind::Merge, Value::Array(_)) => match Misread::interpret(patch) {
+            Err(why) => Err(patching::misfit(patch, patch, &why)),
+            Ok(()) => Ok(()),
+        },
+        (PatchKind::Merge, patch) if found(patch).is_some() => {
+            Err(Failure::bad_request("Invalid JSON Patch"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn parse_patch(
     kind: PatchKind,
     bytes: &Bytes,
@@ -359,7 +414,7 @@ fn parse_patch(
             )));
         }
         let found = match &decoded.object {
-            Value::Object(_) => return Ok((decoded.object, Vec::new())),
+            Value::Object(_) => return Ok((decoded.object, decoded.duplicates)),
             Value::Null => return Ok((json!({}), Vec::new())),
             Value::Bool(_) => "bool",
             Value::Number(_) => "number",
@@ -382,6 +437,9 @@ fn parse_patch(
     if kind == PatchKind::Json && validation == FieldValidation::Ignore && patch.is_object() {
         let why = "json: cannot unmarshal object into Go value of type jsonpatch.Patch";
         return Err(Failure::bad_request(why));
+    }
+    if validation == FieldValidation::Ignore {
+        read_laxly(kind, &patch)?;
     }
     let lead = if kind == PatchKind::Json {
         "json patch "

@@ -143,7 +143,7 @@ fn api_group(group: &str, versions: &[String]) -> Map<String, Value> {
 #[must_use]
 pub(crate) fn group_list(catalog: &Catalog) -> Value {
     let groups: Vec<Value> = catalog
-        .groups()
+        .listed_groups()
         .iter()
         .filter(|(group, _)| !group.is_empty())
         .map(|(group, versions)| api_group(group, versions).into())
@@ -155,7 +155,7 @@ pub(crate) fn group_list(catalog: &Catalog) -> Value {
 #[must_use]
 pub(crate) fn group(catalog: &Catalog, name: &str) -> Option<Value> {
     let (group, versions) = catalog
-        .groups()
+        .listed_groups()
         .into_iter()
         .find(|(group, _)| group == name && !name.is_empty())?;
     let mut out = object(json!({"kind": "APIGroup", "apiVersion": "v1"}));

@@ -16,6 +16,8 @@ use objects::resource::preference;
 pub struct Catalog {
     /// Group and plural → resource.
     by_name: BTreeMap<(String, String), Arc<Resource>>,
+    /// What definitions say is served, by their names, also where nothing is for want of a name.
+    claimed: BTreeMap<String, (String, Vec<String>)>,
     /// Counts changes: part of ETags.
     pub revision: u64,
 }
@@ -41,12 +43,29 @@ impl Catalog {
     /// The served groups except the core group, each with its served versions in order of preference.
     #[must_use]
     pub(crate) fn groups(&self) -> Vec<(String, Vec<String>)> {
+        self.grouped(false)
+    }
+
+    /// As [`Self::groups`], with those that a definition claims whose names are taken: the real server lists groups by what
+    /// definitions say.
+    #[must_use]
+    pub(crate) fn listed_groups(&self) -> Vec<(String, Vec<String>)> {
+        self.grouped(true)
+    }
+
+    fn grouped(&self, claimed: bool) -> Vec<(String, Vec<String>)> {
         let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for resource in self.iter() {
-            let versions = groups.entry(&resource.group).or_default();
-            for version in resource.versions.iter().filter(|v| v.served) {
-                if !versions.contains(&version.name) {
-                    versions.push(version.name.clone());
+        let served = self.iter().map(|resource| {
+            let served = resource.versions.iter().filter(|v| v.served);
+            (&resource.group, served.map(|v| &v.name).collect::<Vec<_>>())
+        });
+        let said = self.claimed.values().filter(|_| claimed);
+        let said = said.map(|(group, versions)| (group, versions.iter().collect()));
+        for (group, served) in served.chain(said) {
+            let versions = groups.entry(group).or_default();
+            for version in served {
+                if !versions.contains(version) {
+                    versions.push(version.clone());
                 }
             }
         }
@@ -89,6 +108,25 @@ impl Registry {
                 .by_name
                 .remove(&(group.to_owned(), plural.to_owned()));
         });
+    }
+
+    /// Notes what a definition says is served.
+    pub(crate) fn claim(&self, name: &str, group: &str, served: Vec<String>) {
+        let claimed = (group.to_owned(), served);
+        if self.catalog().claimed.get(name) != Some(&claimed) {
+            self.change(|catalog| {
+                catalog.claimed.insert(name.to_owned(), claimed);
+            });
+        }
+    }
+
+    /// Forgets what a definition said.
+    pub(crate) fn unclaim(&self, name: &str) {
+        if self.catalog().claimed.contains_key(name) {
+            self.change(|catalog| {
+                catalog.claimed.remove(name);
+            });
+        }
     }
 
     fn change(&self, with: impl FnOnce(&mut Catalog)) {

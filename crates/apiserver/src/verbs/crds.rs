@@ -41,6 +41,7 @@ impl Core {
                 {
                     self.registry.remove(group, plural);
                 }
+                self.registry.unclaim(name);
                 return self.reconsider(group).await;
             }
             return Ok(());
@@ -54,13 +55,19 @@ impl Core {
             }
         };
         self.establish(name).await?;
-        let established = self
-            .store
-            .get(DEFINITIONS, name)
-            .is_some_and(|o| crd::is_established(&o.value()));
+        let Some(stored) = self.store.get(DEFINITIONS, name) else {
+            // It went meanwhile, and whoever saw it go has looked already.
+            return Ok(());
+        };
+        let established = crd::is_established(&stored.value());
+        let served = resource.versions.iter().filter(|v| v.served);
+        let served: Vec<String> = served.map(|v| v.name.clone()).collect();
+        self.registry.claim(name, &resource.group, served);
         if established {
             let catalog = self.registry.catalog();
             let before = catalog.get(&resource.group, &resource.plural);
+            // What was written under what the definition said before is read as it says now.
+            let since = before.map_or(stored.rv, |_| self.store.rv());
             let ours = self.converters.get(name).cloned();
             let webhook =
                 || Webhook::of(&definition).map(|w| -> Arc<dyn Converter> { Arc::new(w) });
@@ -70,6 +77,7 @@ impl Core {
                 origin: Origin::Crd,
                 converter,
                 backing,
+                since,
                 ..resource
             });
         }

@@ -279,7 +279,7 @@ impl Core {
                 continue;
             }
             let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-            let whose = self.own("system:apiserver");
+            let whose = self.own("system:kube-apiserver");
             drop(
                 self.create(
                     &target,

@@ -28,8 +28,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
-use objects::logic::{Moment, convert};
-use objects::resource::{Converter, Version};
+use objects::logic::{Moment, convert, metadata_mut};
+use objects::resource::{Converter, Origin, Version};
 use objects::{Failure, Reason, Resource};
 use objectstore::{CommitError, Object, StorageError, Store, Watch};
 use serde_json::Value;
@@ -214,11 +214,8 @@ impl Core {
         if as_stored(resource, version, &object) {
             return Ok(Shown::Stored(object));
         }
-        Ok(Shown::Value(convert::to_version(
-            resource,
-            object.value(),
-            version,
-        )?))
+        let shown = convert::read(resource, object.value(), version)?;
+        Ok(Shown::Value(shown))
     }
 
     /// As [`Self::show`] for a page of objects.
@@ -235,16 +232,44 @@ impl Core {
             return Ok(objects.into_iter().map(Shown::Stored).collect());
         }
         let values = objects.iter().map(|o| o.value()).collect();
-        let converted = convert::all_to_version(resource, values, version)?;
+        let converted = convert::read_all(resource, values, version)?;
         Ok(converted.into_iter().map(Shown::Value).collect())
+    }
+
+    /// Whether an object that stays as it is read would be stored otherwise than it is: then it is written all the same.
+    pub(crate) fn outdated(
+        &self,
+        target: &Target,
+        found: Option<&Object>,
+        object: &Value,
+    ) -> Result<bool, Failure> {
+        let resource = &target.resource;
+        let Some(found) = found.filter(|_| resource.origin == Origin::Crd) else {
+            return Ok(false);
+        };
+        let kept = resource.version(&resource.storage_version);
+        if kept.is_some_and(|version| as_stored(resource, version, found)) {
+            return Ok(false);
+        }
+        let unversioned = |mut object: Value| {
+            if let Some(metadata) = metadata_mut(&mut object) {
+                metadata.shift_remove("resourceVersion");
+            }
+            object
+        };
+        let kept = convert::to_storage(resource, object.clone())?;
+        Ok(unversioned(kept) != unversioned(found.value()))
     }
 }
 
-/// Whether an object lies in the store in the form that a version shows: also one that was stored before the definition
-/// chose another version to store.
-fn as_stored(resource: &Resource, version: &Version, object: &Object) -> bool {
+/// Whether an object lies in the store in the form that a version shows: not one that was stored before the definition was
+/// as it is now, nor one that another version may have written without the defaults of the one that is stored.
+pub(crate) fn as_stored(resource: &Resource, version: &Version, object: &Object) -> bool {
+    let read_again = resource.origin == Origin::Crd
+        && (object.rv <= resource.since || (resource.versions.len() > 1 && version.defaults));
     version.name == resource.storage_version
         && resource.stored_as.is_none()
+        && !read_again
         && (resource.versions.len() == 1 || object.is_of(&resource.api_version(&version.name)))
 }
 

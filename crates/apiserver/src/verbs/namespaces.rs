@@ -83,7 +83,9 @@ impl Core {
             // It stays for somebody else's sake, and says that its content is gone.
             self.tell_what_is_left(target, &left).await?;
         }
+        let (rules, moment) = (target.rules()?, self.moment());
         let released = self.edit_raw(target, |value| {
+            let old = value.clone();
             let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) else {
                 return;
             };
@@ -93,6 +95,16 @@ impl Core {
                     spec.shift_remove("finalizers");
                 }
             }
+            let mut asked = value.clone();
+            managed::updated(
+                rules,
+                &old,
+                &mut asked,
+                Part::Finalize,
+                &controller(),
+                &moment,
+            );
+            managed::take(value, &asked);
         });
         Ok(each.end()? + released.await?)
     }
@@ -122,16 +134,13 @@ impl Core {
             return Ok(0);
         }
         let mut asked = new.clone();
-        let options = WriteOptions {
-            field_manager: "kube-controller-manager".to_owned(),
-            ..WriteOptions::default()
-        };
+        let rules = target.rules()?;
         managed::updated(
-            target.rules()?,
+            rules,
             &old,
             &mut asked,
             Part::Status,
-            &options,
+            &controller(),
             &moment,
         );
         managed::take(&mut new, &asked);
@@ -142,6 +151,14 @@ impl Core {
             Err(CommitError::Conflict { .. }) => Ok(0),
             Err(error) => Err(lost(target, &error)),
         }
+    }
+}
+
+/// What the controller of namespaces writes under.
+fn controller() -> WriteOptions {
+    WriteOptions {
+        field_manager: "kube-controller-manager".to_owned(),
+        ..WriteOptions::default()
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
+use objects::logic::convert;
 use objects::logic::select::{Fields, Labels};
+use objects::resource::Origin;
 use objects::{Backing, Failure};
 use objectstore::{Event, EventKind, Gone, Object, Watch};
 use serde::{Deserialize, Serialize};
@@ -54,6 +56,8 @@ pub(crate) struct Selection {
     labels: Labels,
     fields: Fields,
     prefix: String,
+    /// What selects by fields of its objects.
+    of: Option<Target>,
 }
 
 impl Selection {
@@ -67,6 +71,7 @@ impl Selection {
             labels: Labels::parse(labels)?,
             fields: Fields::parse(fields, rules.resource, rules.version)?,
             prefix: target.prefix(),
+            of: Some(target.clone()),
         })
     }
 
@@ -83,7 +88,20 @@ impl Selection {
             && self.labels.matches(|key| fields.labels.get(key))
             && self
                 .fields
-                .matches((&fields.namespace, &fields.name), || object.value())
+                .matches((&fields.namespace, &fields.name), || self.read(object))
+    }
+
+    /// An object as the version that was asked shows it.
+    fn read(&self, object: &Object) -> Value {
+        let rules = self.of.as_ref().and_then(|target| target.rules().ok());
+        let Some(rules) = rules.filter(|rules| rules.resource.origin == Origin::Crd) else {
+            return object.value();
+        };
+        if super::as_stored(rules.resource, rules.version, object) {
+            return object.value();
+        }
+        let read = convert::read(rules.resource, object.value(), rules.version);
+        read.unwrap_or_else(|_| object.value())
     }
 
     /// What an event is to this selection: an object that leaves it is deleted, one that enters it is added.

@@ -122,8 +122,10 @@ impl Core {
         deleted: Deleted,
         options: &DeleteOptions,
     ) -> Result<Written, Failure> {
+        let held = !matches!(deleted, Deleted::Remove);
+        let code = if held && options.cascades { 202 } else { 200 };
         let whole = |object: Value| Written {
-            code: 200,
+            code,
             object: Shown::Value(object),
             warnings: Vec::new(),
         };
@@ -165,7 +167,7 @@ impl Core {
                     .commit(vec![op])
                     .await
                     .map_err(|e| lost(target, &e))?;
-                self.answer(target, objects, Vec::new(), 200).await
+                self.answer(target, objects, Vec::new(), code).await
             }
             Deleted::Remove => {
                 let as_object = target.resource.origin == Origin::BuiltIn

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::claims::Claim;
 use super::{Core, Shown, Target, Whose, Written, lost, refused};
+use crate::authz::GROUP;
 use crate::gateway::{Outcome, Refusal, Verb};
 
 /// How often a write that names no version is computed again after another write came first.
@@ -43,14 +44,13 @@ impl Core {
         let stem = !meta(&body, "generateName").is_empty();
         let generated = name.is_empty() && stem;
         for _ in 0..ATTEMPTS {
-            let prepared = create(
-                rules,
-                body.clone(),
-                &target.namespace,
-                options,
-                &moment,
-                Means::Put,
-            )?;
+            let (sent, home) = (body.clone(), &target.namespace);
+            let prepared = match create(rules, sent, home, options, &moment, Means::Put) {
+                Ok(prepared) => prepared,
+                Err(refused) => {
+                    return Err(self.granted(target, whose, (None, &body), refused).await);
+                }
+            };
             let target = &target
                 .clone()
                 .at(&target.namespace, meta(&prepared.object, "name"));
@@ -198,7 +198,7 @@ impl Core {
             return Err(other_uid(rules, place, &body, &Value::Null, dry_run));
         }
         objects::logic::version_of(&body)?;
-        if let Some(metadata) = metadata_mut(&mut body) {
+        if let Some(metadata) = metadata_mut(&mut body).filter(|_| !options.dry_run) {
             metadata.remove("resourceVersion");
         }
         self.create(target, whose, body, options).await
@@ -260,6 +260,7 @@ impl Core {
             self.check_homes(target, false).await?;
         }
         let (new, means) = compute(&old)?;
+        let sent = (target.resource.group == GROUP).then(|| new.clone());
         let asked = Update {
             old: &old,
             new,
@@ -268,7 +269,14 @@ impl Core {
             name: &target.name,
             namespace: &target.namespace,
         };
-        let updated = update(rules, asked, options, &self.moment())?;
+        let updated = match (update(rules, asked, options, &self.moment()), sent) {
+            (Err(refused), Some(sent)) => {
+                return Err(self
+                    .granted(target, whose, (Some(&old), &sent), refused)
+                    .await);
+            }
+            (updated, _) => updated?,
+        };
         self.write_update(target, whose, verb, (found, old), updated, options)
             .await
     }
@@ -292,7 +300,7 @@ impl Core {
             .store
             .get(&target.resource.key(), &target.key())
             .ok_or_else(|| target.not_found())?;
-        let value = convert::to_version(rules.resource, found.value(), rules.version)?;
+        let value = convert::read(rules.resource, found.value(), rules.version)?;
         Ok((Some(found), value))
     }
 
@@ -307,7 +315,10 @@ impl Core {
     ) -> Result<Written, Failure> {
         let handed = target.resource.backing != Backing::Stored;
         let (mut prepared, remove) = match updated {
-            Updated::Unchanged(prepared) if !handed || target.subresource.is_empty() => {
+            Updated::Unchanged(prepared)
+                if (!handed && !self.outdated(target, found.as_deref(), &prepared.object)?)
+                    || (handed && target.subresource.is_empty()) =>
+            {
                 return Ok(Written {
                     code: 200,
                     object: Shown::Value(prepared.object),

@@ -46,7 +46,7 @@ fn add(out: &mut FieldSet, element: PathElement, value: &Value, shape: Shape<'_>
 }
 
 /// How two values differ.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Difference {
     pub(crate) added: FieldSet,
     pub(crate) modified: FieldSet,
@@ -57,6 +57,14 @@ impl Difference {
     /// Added or modified.
     pub(crate) fn changed(&self) -> FieldSet {
         self.added.union(&self.modified)
+    }
+
+    /// Everything that differs.
+    pub(crate) fn gone(self) -> FieldSet {
+        let mut all = self.added;
+        all.add(self.modified);
+        all.add(self.removed);
+        all
     }
 
     /// Leaves out what lies at or below the given paths.

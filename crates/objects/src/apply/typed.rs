@@ -16,16 +16,24 @@ const MOST: usize = 1_000;
 pub(crate) fn misfits(config: &Value, shape: Shape<'_>) -> Option<String> {
     let mut found = Vec::new();
     check(config, shape, "", &mut found);
-    match found.as_slice() {
+    told(&found)
+}
+
+/// Why an object does not fit a schema, if it does not.
+pub(crate) fn unfit(object: &Value, schema: &Structural) -> Option<String> {
+    let mut found = Vec::new();
+    check(object, Shape::root(schema), "", &mut found);
+    // What stands twice in a list can be read all the same.
+    found.retain(|why| !why.contains(": duplicate entries for key "));
+    told(&found)
+}
+
+fn told(found: &[String]) -> Option<String> {
+    match found {
         [] => None,
         [one] => Some(one.clone()),
         many => Some(format!("errors:\n  {}", many.join("\n  "))),
     }
-}
-
-/// Whether an object does not fit its schema.
-pub(crate) fn unfit(object: &Value, schema: &Structural) -> bool {
-    misfits(object, Shape::root(schema)).is_some()
 }
 
 fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {

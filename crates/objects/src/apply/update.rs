@@ -117,13 +117,19 @@ pub(crate) fn track(live: Option<&Value>, new: &mut Value, writer: Writer<'_>) {
 }
 
 fn record(managers: &mut Managers, old: &Value, new: &Value, manager: Manager, writer: Writer<'_>) {
-    let difference = compare(old, new, Shape::root(writer.schema)).without(&ignored(writer));
+    let whole = compare(old, new, Shape::root(writer.schema));
+    let lost = whole.clone().without(&unseen()).gone();
+    let difference = whole.without(&ignored(writer));
+    let own = difference.clone().gone();
     let mut changed = difference.added;
     changed.add(difference.modified);
-    // Whoever changes a field owns it alone, and nobody owns what is gone.
+    // Whoever changes a field owns it alone, and nobody owns what is gone. What an endpoint resets it resets in its own version.
     for owned in managers.owners.values_mut() {
-        owned.fields.subtract(&changed);
-        owned.fields.subtract(&difference.removed);
+        let lost = match owned.version == writer.api_version {
+            true => &own,
+            false => &lost,
+        };
+        owned.fields.subtract(lost);
     }
     changed.subtract(&NO_OWNER);
     if !changed.is_empty() {
@@ -160,7 +166,12 @@ pub(crate) fn apply(
         .unwrap_or_default();
     let base = live.map_or_else(|| writer.blank.clone(), bare);
     if managers.owners.is_empty() && live.is_some() && writer.claimed {
-        let first = Manager::new("before-first-apply", false, writer.api_version, "");
+        let first = Manager::new(
+            "before-first-apply",
+            false,
+            writer.api_version,
+            writer.subresource,
+        );
         record(&mut managers, writer.blank, &base, first, writer);
     }
     // What kubectl applied on the client's side, and nobody has changed since, is its own to take over.
@@ -385,10 +396,16 @@ static NO_OWNER: LazyLock<FieldSet> = LazyLock::new(|| {
 });
 
 /// What counts in no comparison: what this endpoint resets, and the entries themselves, which only one side may have.
-fn ignored(writer: Writer<'_>) -> FieldSet {
+/// What no write changes: the entries themselves.
+fn unseen() -> FieldSet {
     let mut set = FieldSet::default();
     let entries = ["metadata", "managedFields"].map(PathElement::field);
     set.insert(&entries);
+    set
+}
+
+fn ignored(writer: Writer<'_>) -> FieldSet {
+    let mut set = unseen();
     for name in writer.reset {
         set.insert(&[PathElement::field(name)]);
     }

@@ -155,6 +155,8 @@ fn time_problem(text: &str, layout: &str, fraction: bool) -> Option<String> {
 }
 
 fn text(value: &Value, node: &Node, path: &str) -> String {
+    let typed = ["ObjectMeta.", "OwnerReference.", "ObjectReference."];
+    let uid = path.ends_with(".uid") && typed.iter().any(|owner| path.starts_with(owner));
     let found = match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) => "bool".to_owned(),
@@ -166,7 +168,11 @@ fn text(value: &Value, node: &Node, path: &str) -> String {
     };
     format!(
         "json: cannot unmarshal {found} into Go struct field {path} of type {}",
-        go_type(node)
+        if uid {
+            "types.UID".to_owned()
+        } else {
+            go_type(node)
+        }
     )
 }
 

@@ -6,6 +6,17 @@ use serde_json::{Map, Value, json};
 
 use super::Definition;
 
+/// A null among texts or bytes is an empty one to Go.
+pub(super) fn texts_of_nulls(object: &mut Value) {
+    for field in ["data", "stringData", "binaryData"] {
+        if let Some(Value::Object(map)) = object.get_mut(field) {
+            for value in map.values_mut().filter(|v| v.is_null()) {
+                *value = "".into();
+            }
+        }
+    }
+}
+
 /// Brings an object of the kind into the form that is stored.
 pub(super) fn prepare(definition: &Definition, object: &mut Value) {
     let Some(map) = object.as_object_mut() else {
@@ -14,6 +25,11 @@ pub(super) fn prepare(definition: &Definition, object: &mut Value) {
     match definition.kind {
         "Secret" => secret(map),
         "Namespace" => {
+            if let Some(Value::Object(spec)) = map.get_mut("spec")
+                && spec.get("finalizers") == Some(&json!([]))
+            {
+                spec.shift_remove("finalizers");
+            }
             if let Some(name) = map.get("metadata").and_then(|m| m.get("name")).cloned()
                 && let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut)
                 && name.as_str().is_some_and(|n| !n.is_empty())

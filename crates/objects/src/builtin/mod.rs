@@ -159,12 +159,17 @@ impl Definition {
     /// worded as the 400 of the real server after `cannot be handled as a ConfigMap: `.
     #[must_use]
     pub fn type_error(&self, object: &Value) -> Option<String> {
-        decode::mismatch(object, self.schema().root(), self.kind)
+        let schemas = || match self.kind {
+            "CustomResourceDefinition" => crd::mismatch(object),
+            _ => None,
+        };
+        decode::mismatch(object, self.schema().root(), self.kind).or_else(schemas)
     }
 
     /// Brings an object into the form that is stored: defaults, `stringData` into `data`, empty maps and
     /// nulls dropped, times in their written form. Doing it twice changes nothing.
     pub(crate) fn prepare(&self, object: &mut Value) {
+        forms::texts_of_nulls(object);
         self.schema().default(object);
         forms::prepare(self, object);
     }

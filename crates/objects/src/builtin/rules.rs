@@ -297,9 +297,11 @@ fn binding(object: &Value, old: Option<&Value>, namespaced: bool, errors: &mut V
     if let Some(old) = old
         && old.get("roleRef") != object.get("roleRef")
     {
+        // Shown as Go's inner form of it.
+        let shown = serde_json::json!({"APIGroup": text(&role, "apiGroup"), "Kind": text(&role, "kind"), "Name": text(&role, "name")});
         errors.push(FieldError::invalid(
             "roleRef",
-            role,
+            shown,
             "cannot change roleRef",
         ));
     }

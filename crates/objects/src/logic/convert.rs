@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Rules;
 use super::part::Part;
 use crate::reason::Reason;
-use crate::resource::{Resource, Version};
+use crate::resource::{Origin, Resource, Version};
 use crate::schema::{FieldError, skipped_rules};
 use crate::status::Failure;
 
@@ -92,11 +92,93 @@ pub(crate) fn review(rules: Rules<'_>, object: &Value) -> Vec<String> {
     converter.map_or_else(Vec::new, |c| c.review(object))
 }
 
+/// An object of the store as a version shows it. What users have defined is read as the definition is now: under the schema of the
+/// version that it is in, whose defaults it takes, then under that of the version that is shown, which has none.
+///
+/// # Errors
+/// A registered converter refused.
+pub fn read(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
+    if resource.origin != Origin::Crd {
+        return to_version(resource, object, to);
+    }
+    read_again(resource, &mut object);
+    turned(resource, object, to)
+}
+
+/// As [`read`] for many objects: a webhook is asked once.
+///
+/// # Errors
+/// A registered converter refused.
+pub fn read_all(
+    resource: &Resource,
+    mut objects: Vec<Value>,
+    to: &Version,
+) -> Result<Vec<Value>, Failure> {
+    if resource.origin != Origin::Crd {
+        return all_to_version(resource, objects, to);
+    }
+    for object in &mut objects {
+        read_again(resource, object);
+    }
+    if resource.converter.is_none() {
+        let one = |object| turned(resource, object, to);
+        return objects.into_iter().map(one).collect();
+    }
+    let mut objects = all_converted(resource, objects, &resource.api_version(&to.name), |_| {})?;
+    for object in &mut objects {
+        fit(to, object);
+    }
+    Ok(objects)
+}
+
+/// Reads an object under the schema of the version that it is in.
+fn read_again(resource: &Resource, object: &mut Value) {
+    let said = object.get("apiVersion").and_then(Value::as_str);
+    let said = said.and_then(|said| said.rsplit('/').next());
+    match said.and_then(|said| resource.version(said)) {
+        Some(version) => {
+            fit(version, object);
+            if let Some(schema) = &version.schema {
+                schema.fill(object);
+            }
+        }
+        // A version that the definition has no more knows no field.
+        None => {
+            if let Some(root) = object.as_object_mut() {
+                root.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
+            }
+        }
+    }
+}
+
+/// Takes out what a version's schema does not know, and nulls that are no values and have no default.
+fn fit(version: &Version, object: &mut Value) {
+    if let Some(schema) = &version.schema {
+        drop(schema.prune(object));
+        schema.drop_nulls(object);
+    }
+}
+
+/// An object of a user's kind in another of its versions: nothing is filled in on the way.
+fn turned(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
+    let wanted = resource.api_version(&to.name);
+    if object.get("apiVersion").and_then(Value::as_str) == Some(wanted.as_str()) {
+        return Ok(object);
+    }
+    if resource.converter.is_some() {
+        object = converted(resource, object, &wanted)?;
+    } else if let Some(root) = object.as_object_mut() {
+        root.insert("apiVersion".to_owned(), wanted.into());
+    }
+    fit(to, &mut object);
+    Ok(object)
+}
+
 /// Turns an object into another version of its resource.
 ///
 /// # Errors
 /// A registered converter refused.
-pub fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
+fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
     let wanted = resource.api_version(&to.name);
     if object.get("apiVersion").and_then(Value::as_str) == Some(wanted.as_str()) {
         return Ok(object);
@@ -122,6 +204,10 @@ pub fn to_storage(resource: &Resource, object: Value) -> Result<Value, Failure> 
     let version = resource
         .version(&resource.storage_version)
         .ok_or_else(|| Failure::internal(format!("{} has no storage version", resource.key())))?;
+    if resource.origin == Origin::Crd {
+        // Its defaults come when it is read.
+        return turned(resource, object, version);
+    }
     to_version(resource, object, version)
 }
 
@@ -131,7 +217,7 @@ pub fn to_storage(resource: &Resource, object: Value) -> Result<Value, Failure> 
 /// As [`to_storage`].
 pub fn as_stored(rules: Rules<'_>, object: Value) -> Result<Value, Failure> {
     let kept = to_storage(rules.resource, object)?;
-    to_version(rules.resource, kept, rules.version)
+    read(rules.resource, kept, rules.version)
 }
 
 fn converted(resource: &Resource, object: Value, api_version: &str) -> Result<Value, Failure> {
@@ -153,33 +239,44 @@ fn unconverted(resource: &Resource, why: &str) -> Failure {
 }
 
 /// As [`to_version`] for many objects: a webhook is asked once.
-///
-/// # Errors
-/// A registered converter refused.
-pub fn all_to_version(
+fn all_to_version(
     resource: &Resource,
-    mut objects: Vec<Value>,
+    objects: Vec<Value>,
     to: &Version,
 ) -> Result<Vec<Value>, Failure> {
     let wanted = resource.api_version(&to.name);
+    if resource.converter.is_some() {
+        return all_converted(resource, objects, &wanted, |object| {
+            drop(admit_as(resource, to, object));
+        });
+    }
+    let one = |object| to_version(resource, object, to);
+    objects.into_iter().map(one).collect()
+}
+
+/// Has those that are in another version converted, each of which is then admitted.
+fn all_converted(
+    resource: &Resource,
+    mut objects: Vec<Value>,
+    wanted: &str,
+    admit: impl Fn(&mut Value),
+) -> Result<Vec<Value>, Failure> {
     if let Some(converter) = &resource.converter {
-        let other = |o: &Value| o.get("apiVersion").and_then(Value::as_str) != Some(&wanted);
+        let other = |o: &Value| o.get("apiVersion").and_then(Value::as_str) != Some(wanted);
         let places: Vec<usize> = (0..objects.len())
             .filter(|at| objects.get(*at).is_some_and(other))
             .collect();
         let taken = |at: &usize| objects.get_mut(*at).map(Value::take);
         let old: Vec<Value> = places.iter().filter_map(taken).collect();
         let converted = converter
-            .convert_all(old, &wanted)
+            .convert_all(old, wanted)
             .map_err(|why| unconverted(resource, &why))?;
         for (at, mut object) in places.into_iter().zip(converted) {
-            drop(admit_as(resource, to, &mut object));
+            admit(&mut object);
             if let Some(place) = objects.get_mut(at) {
                 *place = object;
             }
         }
-        return Ok(objects);
     }
-    let one = |object| to_version(resource, object, to);
-    objects.into_iter().map(one).collect()
+    Ok(objects)
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Moment, Rules, meta, metadata_mut, rv_of, update::finalizers};
+use crate::reason::Reason;
 use crate::schema::FieldError;
 use crate::status::Failure;
 
@@ -17,14 +18,73 @@ pub struct DeleteOptions {
     pub uid: Option<String>,
     /// The version that is expected.
     pub resource_version: Option<String>,
+    /// Whether it was asked in the old words that dependents go, too: then a deletion that waits is answered as accepted.
+    pub cascades: bool,
+}
+
+/// The first value that Go's type of these options cannot take.
+fn misfit(body: &Value) -> Option<String> {
+    let told = |field: &str, value: &Value, wanted: &str| {
+        let found = match value {
+            Value::Null => return None,
+            Value::Bool(_) => "bool".to_owned(),
+            Value::Number(n) if n.is_f64() => format!("number {n}"),
+            Value::Number(_) => "number".to_owned(),
+            Value::String(_) => "string".to_owned(),
+            Value::Array(_) => "array".to_owned(),
+            Value::Object(_) => "object".to_owned(),
+        };
+        Some(format!(
+            "json: cannot unmarshal {found} into Go struct field {field} of type {wanted}"
+        ))
+    };
+    let fields = body.as_object().into_iter().flatten();
+    fields.into_iter().find_map(|(name, value)| {
+        let (fits, wanted) = match name.as_str() {
+            "gracePeriodSeconds" => (value.is_i64(), "int64"),
+            "orphanDependents" => (value.is_boolean(), "bool"),
+            "propagationPolicy" => (value.is_string(), "v1.DeletionPropagation"),
+            "dryRun" => match value.as_array() {
+                Some(all) => {
+                    let odd = all.iter().find(|item| !item.is_string());
+                    return odd.and_then(|item| told("DeleteOptions.dryRun", item, "string"));
+                }
+                None => (false, "[]string"),
+            },
+            "preconditions" => match value.as_object() {
+                Some(map) => {
+                    return map.iter().find_map(|(name, value)| match name.as_str() {
+                        "uid" if !value.is_string() => {
+                            told("Preconditions.preconditions.uid", value, "types.UID")
+                        }
+                        "resourceVersion" if !value.is_string() => told(
+                            "Preconditions.preconditions.resourceVersion",
+                            value,
+                            "string",
+                        ),
+                        _ => None,
+                    });
+                }
+                None => (false, "v1.Preconditions"),
+            },
+            _ => (true, ""),
+        };
+        match fits {
+            true => None,
+            false => told(&format!("DeleteOptions.{name}"), value, wanted),
+        }
+    })
 }
 
 impl DeleteOptions {
     /// Checks the options as the real server does.
     ///
     /// # Errors
-    /// 422 naming `propagationPolicy`.
+    /// 500 for values of other types, in Go's words; 422 naming `propagationPolicy`.
     pub fn parse(body: &Value) -> Result<Self, Failure> {
+        if let Some(why) = misfit(body) {
+            return Err(Failure::new(500, Reason::Unknown, why));
+        }
         let text = |pointer: &str| {
             body.pointer(pointer)
                 .and_then(Value::as_str)
@@ -72,6 +132,7 @@ impl DeleteOptions {
             dry_run: dry.is_some_and(|list| list.iter().any(|v| v == "All")),
             propagation: policy
                 .or_else(|| orphan.map(|o| if o { "Orphan" } else { "Background" }.to_owned())),
+            cascades: orphan == Some(false),
             uid: text("/preconditions/uid"),
             resource_version: text("/preconditions/resourceVersion"),
         })
@@ -103,7 +164,12 @@ pub fn delete(
     preconditions(rules, old, options)?;
     let mut wanted: Vec<String> = finalizers(old).into_iter().map(str::to_owned).collect();
     let before = wanted.clone();
-    match options.propagation.as_deref() {
+    // Events own nothing, so that nothing waits for what they would own.
+    let collected = rules
+        .resource
+        .built_in
+        .is_none_or(|kind| kind.kind != "Event");
+    match options.propagation.as_deref().filter(|_| collected) {
         Some("Foreground") => swap(&mut wanted, "foregroundDeletion", "orphan"),
         Some("Orphan") => swap(&mut wanted, "orphan", "foregroundDeletion"),
         Some("Background") => wanted.retain(|f| f != "orphan" && f != "foregroundDeletion"),
@@ -140,9 +206,35 @@ fn swap(finalizers: &mut Vec<String>, add: &str, drop: &str) {
     }
 }
 
+/// A namespace is marked by a path of its own, which has words of its own.
+fn conditions_of_a_namespace(old: &Value, options: &DeleteOptions) -> Result<(), Failure> {
+    let name = meta(old, "name");
+    let asked = [
+        ("UID", &options.uid, "uid"),
+        (
+            "ResourceVersion",
+            &options.resource_version,
+            "resourceVersion",
+        ),
+    ];
+    for (what, asked, field) in asked {
+        let found = meta(old, field);
+        if let Some(asked) = asked.as_ref().filter(|asked| *asked != found) {
+            let why = format!(
+                "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}"
+            );
+            return Err(Failure::conflict("", "namespaces", name, &why));
+        }
+    }
+    Ok(())
+}
+
 fn preconditions(rules: Rules<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Failure> {
     let resource = rules.resource;
     let name = meta(old, "name");
+    if rules.is_namespace() {
+        return conditions_of_a_namespace(old, options);
+    }
     let refuse = |what: &str, asked: &str, found: &str| {
         let why = format!(
             "the {what} in the precondition ({asked}) does not match the {what} in record ({found}). The object might have been deleted and then recreated"

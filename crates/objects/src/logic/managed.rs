@@ -1,12 +1,15 @@
 //! The seam to field ownership: who wrote which field, kept in `metadata.managedFields`.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::part::Part;
 use super::{Moment, Rules, WriteOptions, metadata_mut};
 use crate::apply::{self, ApplyError, Writer, same_but_times};
 use crate::reason::Reason;
-use crate::resource::Backing;
+use crate::resource::{Backing, Origin};
+use crate::schema::Structural;
 use crate::status::Failure;
 
 /// Runs `with` with the writer of a request; kinds without a schema are not tracked.
@@ -96,8 +99,13 @@ pub fn updated(
             put(asked, None);
         }
     }
+    let entries = if named(asked) { &*asked } else { old };
     let untracked = part == Part::Main && named(asked) && foreign(rules, asked)
-        || part == Part::Status && rules.resource.custom() && misfits(rules, asked);
+        || part == Part::Status
+            && rules.resource.custom()
+            && (misfits(rules, asked) || !super::other_type(rules, asked).is_empty())
+        || part == Part::Main && untold(rules, old, asked)
+        || unreadable(rules, entries, &[old, asked]).is_some();
     writing(rules, subresource, options, moment, |writer| {
         apply::track(Some(old), asked, writer)
     });
@@ -107,6 +115,13 @@ pub fn updated(
     if part == Part::Scale {
         timeless(old, asked);
     }
+}
+
+/// Whether a request to the object says of the status, which is not its to write, what no status can be.
+fn untold(rules: Rules<'_>, old: &Value, asked: &Value) -> bool {
+    let status = asked.get("status");
+    let said = status.filter(|said| rules.version.status && old.get("status") != Some(*said));
+    rules.resource.custom() && said.is_some_and(|said| misfits(rules, &json!({"status": said})))
 }
 
 /// Whether all entries of an object say what they are: others are not read.
@@ -122,7 +137,30 @@ fn named(object: &Value) -> bool {
 #[must_use]
 pub(crate) fn misfits(rules: Rules<'_>, object: &Value) -> bool {
     let schema = rules.version.schema.as_ref();
-    schema.is_some_and(|schema| apply::unfit(object, schema))
+    schema.is_some_and(|schema| apply::unfit(object, schema).is_some())
+}
+
+/// Why an object cannot be read in the version of one of its entries, if so: owners are followed in the version through which
+/// each of them wrote, and where that one's schema lacks a field that the object has, nobody can tell who owns what.
+fn unreadable(rules: Rules<'_>, entries: &Value, objects: &[&Value]) -> Option<String> {
+    let resource = rules.resource;
+    if resource.origin != Origin::Crd || resource.converter.is_some() {
+        return None;
+    }
+    let own = rules.api_version();
+    let list = entries.pointer("/metadata/managedFields");
+    let said = list.and_then(Value::as_array).into_iter().flatten();
+    let said = said.filter_map(|entry| entry.get("apiVersion")?.as_str());
+    let said: BTreeSet<&str> = said.filter(|said| *said != own).collect();
+    let others = said.into_iter().filter_map(|said| said.split_once('/'));
+    let named = others.filter(|(group, _)| *group == resource.group);
+    let schemas = named.filter_map(|(_, name)| resource.version(name)?.schema.as_ref());
+    let fits = |schema: &Structural| {
+        objects
+            .iter()
+            .find_map(|object| apply::unfit(object, schema))
+    };
+    schemas.into_iter().find_map(|schema| fits(schema))
 }
 
 /// What was written through a scale keeps the time of its entry, and a new entry has none: so does the real server.
@@ -177,6 +215,13 @@ pub fn applied(
     let result = writing(rules, subresource, options, moment, |writer| {
         apply::apply(old, config, writer, options.force)
     });
+    let fits = !matches!(result, Some(Err(ApplyError::Misfit { .. })));
+    let lost = old
+        .filter(|_| fits)
+        .and_then(|old| unreadable(rules, old, &[old]));
+    if let Some(why) = lost {
+        return Err(Failure::new(500, Reason::Unknown, why));
+    }
     match result {
         None => Err(Failure::new(
             415,

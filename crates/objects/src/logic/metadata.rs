@@ -166,9 +166,12 @@ pub(crate) fn validate_update(
     errors
 }
 
-/// What to warn about in the finalizers of a new or changed object; built-in kinds refuse them, or let them be.
+/// What to warn about in the finalizers of a new or changed object, where built-in kinds refuse them or let them be, and in definitions.
 #[must_use]
 pub(crate) fn warnings(rules: Rules<'_>, old: Option<&Value>, new: &Value) -> Vec<String> {
+    if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
+        return crate::builtin::crd::warnings(old, new);
+    }
     if !rules.resource.custom() {
         return Vec::new();
     }

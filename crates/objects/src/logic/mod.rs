@@ -23,7 +23,7 @@ use update::Means;
 
 use crate::reason::Reason;
 use crate::resource::{Resource, Version};
-use crate::schema::{FieldError, Stack};
+use crate::schema::{FieldError, Stack, quote};
 use crate::status::{Failure, Misread};
 
 /// Time and fresh names for one request.
@@ -177,8 +177,11 @@ pub(crate) fn other_type(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
     let odd = wanted
         .into_iter()
         .filter(|(field, wanted)| text(field) != wanted);
-    odd.map(|(field, wanted)| FieldError::invalid(field, text(field), format!("must be {wanted}")))
-        .collect()
+    odd.map(|(field, wanted)| {
+        let said = text(field).trim_start_matches('/');
+        FieldError::invalid(field, said, format!("must be {wanted}"))
+    })
+    .collect()
 }
 
 /// 422 of an object that says it is of another type: it is told by what it says.
@@ -265,15 +268,17 @@ pub(crate) fn foreign_type(rules: Rules<'_>, object: &Value) -> Option<String> {
         kind
     };
     let given = given.trim_start_matches('/');
-    if !given.is_empty() && given != wanted {
+    if !given.is_empty() && given != wanted && !shared_scheme(given, kind) {
         return Some(format!(
-            "no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:110\""
+            "no kind \"{kind}\" is registered for version {} in scheme \"pkg/runtime/scheme.go:110\"",
+            quote(given)
         ));
     }
-    if kind == resource.kind {
+    let other = !given.is_empty() && given != wanted;
+    if kind == resource.kind && !other {
         return None;
     }
-    if !registered(&resource.group, kind) {
+    if !other && !registered(&resource.group, kind) {
         return Some(format!(
             "no kind \"{kind}\" is registered for version \"{wanted}\" in scheme \"pkg/runtime/scheme.go:110\""
         ));
@@ -282,11 +287,23 @@ pub(crate) fn foreign_type(rules: Rules<'_>, object: &Value) -> Option<String> {
         None | Some("") => "core",
         Some(package) => package,
     };
-    let version = &rules.version.name;
+    let version = match other {
+        true => given.rsplit('/').next().unwrap_or_default(),
+        false => rules.version.name.as_str(),
+    };
     Some(format!(
         "converting ({version}.{kind}) to ({package}.{}): unknown conversion",
         resource.kind
     ))
+}
+
+/// Whether Go's types know a kind of another group or version: those of definitions are apart.
+fn shared_scheme(given: &str, kind: &str) -> bool {
+    let (group, version) = given.rsplit_once('/').unwrap_or(("", given));
+    let apart = matches!(group, "apiextensions.k8s.io" | "apiregistration.k8s.io");
+    let mut all = crate::builtin::definitions().iter();
+    let known = all.any(|d| d.group == group && d.version == version);
+    !apart && known && registered(group, kind) && (kind != "Status" || group.is_empty())
 }
 
 /// Whether Go's types of a group know a kind: lists and the kinds of options are in every group.

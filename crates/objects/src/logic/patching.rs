@@ -6,7 +6,7 @@ use super::Rules;
 use crate::patch::{self, PatchError};
 use crate::reason::Reason;
 use crate::schema::{FieldError, sorted_json};
-use crate::status::Failure;
+use crate::status::{Failure, Misread};
 
 /// How a patch is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,12 @@ pub fn apply(
         root.insert("apiVersion".to_owned(), rules.api_version().into());
         root.insert("kind".to_owned(), rules.resource.kind.clone().into());
     }
+    let unread = Misread::interpret(&patched)
+        .err()
+        .filter(|_| kind != PatchKind::Strategic);
     let problem = match rules.resource.built_in {
+        _ if unread.is_some() => unread,
+        Some(_) if versionless(&patched) => None,
         Some(type_) => type_.type_error(&patched).or_else(|| {
             super::foreign_type(rules, &patched).filter(|_| kind != PatchKind::Strategic)
         }),
@@ -103,11 +108,26 @@ pub fn apply(
 /// 422 with the whole object.
 pub fn named(rules: Rules<'_>, patched: Value, body: &Value) -> Result<Value, Failure> {
     let given = patched.get("kind").and_then(Value::as_str);
-    if !rules.resource.custom() || given.is_some_and(|kind| !kind.is_empty()) {
+    if !rules.resource.custom() {
         return Ok(patched);
+    }
+    if given.is_some_and(|kind| !kind.is_empty()) {
+        return match patched.get("apiVersion") {
+            Some(Value::Null) => {
+                let why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
+                Err(misfit(&patched, body, why))
+            }
+            _ => Ok(patched),
+        };
     }
     let why = format!("Object 'Kind' is missing in '{}'", sorted_json(&patched));
     Err(misfit(&patched, body, &why))
+}
+
+/// Whether a patch took the version away: then Go reads an object of its inner types, whose fields have other names.
+pub(super) fn versionless(patched: &Value) -> bool {
+    let version = patched.get("apiVersion").and_then(Value::as_str);
+    version.is_none_or(str::is_empty)
 }
 
 /// 422 for what a patch makes of a built-in kind and its type cannot hold, with the whole object as the real server tells it.
@@ -126,6 +146,9 @@ pub fn misfit(patched: &Value, patch: &Value, why: &str) -> Failure {
 
 /// The object as a merge leaves Go's text of it: what the patch touches in order of its keys, the rest as it was.
 fn typed_text(object: &Value, patch: &Value) -> String {
+    if !object.is_object() {
+        return sorted_json(object);
+    }
     let mut members = Vec::new();
     let empty = Map::new();
     let mut root: Vec<_> = object.as_object().unwrap_or(&empty).iter().collect();

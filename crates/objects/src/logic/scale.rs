@@ -1,10 +1,35 @@
 //! What the paths of a scale subresource find in an object, and what they may not find there.
 
-use serde_json::Value;
+use std::sync::LazyLock;
 
+use serde_json::{Value, json};
+
+use super::meta;
+use crate::apply;
 use crate::printed::{go_type, go_value};
 use crate::resource::Scale;
-use crate::schema::FieldError;
+use crate::schema::{FieldError, Structural, object_meta_json};
+
+impl Scale {
+    /// Why an applied Scale is none, in the words of structured-merge-diff.
+    #[must_use]
+    pub fn unfit(scale: &Value) -> Option<String> {
+        static SCALE: LazyLock<Option<Structural>> = LazyLock::new(|| {
+            let count = json!({"type": "integer"});
+            let schema = json!({"type": "object", "properties": {
+                "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": object_meta_json(),
+                "spec": {"type": "object", "properties": {"replicas": count}},
+                "status": {"type": "object", "properties": {"replicas": count, "selector": {"type": "string"}}},
+            }});
+            Structural::trusted(&schema).ok()
+        });
+        let why = apply::unfit(scale, SCALE.as_ref()?)?;
+        let (namespace, name) = (meta(scale, "namespace"), meta(scale, "name"));
+        Some(format!(
+            "failed to create typed patch object ({namespace}/{name}; autoscaling/v1, Kind=Scale): {why}"
+        ))
+    }
+}
 
 /// The value at a path; an error in Go's words where the path leads through something that is no map.
 fn at<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {

@@ -1,6 +1,6 @@
 //! What an update makes of an object: a PUT, a computed patch or an apply, on the object or its status.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use super::part::Means;
 use super::part::Part;
@@ -60,9 +60,15 @@ pub fn update(
         namespace,
     } = update;
     let mut warnings = read(rules, (old, &mut new), means, (name, namespace), options)?;
+    let link = new.pointer("/metadata/selfLink").cloned();
     let mut new = with_the_rest(rules, (old, new), part, means, |asked| {
         managed::updated(rules, old, asked, part, options, moment);
     });
+    if let (Some(link), Some(metadata)) = (link.filter(|_| options.dry_run), metadata_mut(&mut new))
+    {
+        // The store takes it off, which is not asked.
+        metadata.insert("selfLink".to_owned(), link);
+    }
     let mut errors = metadata::validate_update(rules, part, old, &new);
     let mistyped = other_type(rules, &new);
     if !mistyped.is_empty() {
@@ -84,6 +90,10 @@ pub fn update(
             object: new,
             warnings,
         }));
+    }
+    // What goes is told as it was computed, what stays as it is read again.
+    if let Some(kind) = rules.resource.built_in {
+        kind.settle(&mut new);
     }
     if managed::same(old, &new) {
         return Ok(Updated::Unchanged(Prepared {
@@ -118,9 +128,13 @@ fn read(
     options: &WriteOptions,
 ) -> Result<Vec<String>, Failure> {
     let mut warnings = Vec::new();
+    if means == Means::Patch && rules.resource.built_in.is_some() && patching::versionless(new) {
+        return Err(nothing_known(rules, new, name, options));
+    }
     metadata::check_types(rules, new)?;
     let identified = check_identity(rules, new, namespace, means)
         .and_then(|()| check_name(new, name))
+        .and_then(|()| versioned(rules, new, means))
         .and_then(|()| preconditions(rules, old, new, means, options.dry_run));
     if let Err(refused) = identified {
         // What a patch made was read before anybody looked what it is.
@@ -135,14 +149,50 @@ fn read(
     metadata_mut(new).map(metadata::texts_of_nulls);
     let strict = options.field_validation == FieldValidation::Strict;
     let whole = (means == Means::Patch && strict).then(|| new.clone());
+    // What says that it is of another version is held against that one's schema.
+    let other = means == Means::Patch && !other_type(rules, new).is_empty();
+    let said = other.then(|| read_strictly(rules, new, options));
     let unknown = match means {
         Means::Apply => convert::admit_applied(rules, new),
         Means::Put | Means::Patch => convert::admit(rules, new),
     };
-    report_unknown(rules, &unknown, options, &mut warnings)
-        .map_err(|refused| strictly_patched(refused, whole))?;
+    let reported = match said {
+        Some(said) => said.map(|said| warnings.extend(said)),
+        None => report_unknown(rules, &unknown, options, &mut warnings),
+    };
+    reported.map_err(|refused| strictly_patched(refused, whole))?;
     warnings.extend(metadata::single_owners(new, means));
     Ok(warnings)
+}
+
+/// Refuses what a patch made of an object without a type in Go where it took the version away.
+fn versioned(rules: Rules<'_>, new: &Value, means: Means) -> Result<(), Failure> {
+    if means != Means::Patch || !rules.resource.custom() || !patching::versionless(new) {
+        return Ok(());
+    }
+    let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+    let failure = Failure::internal(format!("Internal error occurred: {why}"));
+    Err(failure.with_causes(vec![json!({"message": why})]))
+}
+
+/// The refusal of an object whose version a patch took away: no field of it is known, not even its name.
+fn nothing_known(rules: Rules<'_>, new: &Value, name: &str, options: &WriteOptions) -> Failure {
+    let fields = new
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(field, _)| field);
+    let fields = fields.filter(|field| !matches!(field.as_str(), "apiVersion" | "kind"));
+    let mut unknown: Vec<String> = fields.cloned().collect();
+    unknown.sort_unstable();
+    let mut warnings = Vec::new();
+    if let Err(refused) = report_unknown(rules, &unknown, options, &mut warnings) {
+        return strictly_patched(refused, Some(new.clone()));
+    }
+    match check_name(&Value::Null, name) {
+        Err(nameless) => nameless.with_warnings(warnings),
+        Ok(()) => Failure::bad_request("name must be provided"),
+    }
 }
 
 /// The wanted object with what the request may not write as it was, and its managers as `track` tells them.
@@ -171,9 +221,6 @@ fn with_the_rest(
             track(&mut asked);
         }
         managed::take_from(&mut new, asked);
-    }
-    if let Some(kind) = rules.resource.built_in {
-        kind.settle(&mut new);
     }
     if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
         crate::builtin::crd::track_storage(&mut new);

@@ -33,6 +33,13 @@ pub fn json_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
         );
         return Err(PatchError::Unreadable(text));
     };
+    if let Some(odd) = operations.iter().find(|o| !o.is_object() && !o.is_null()) {
+        let found = go_kind(odd);
+        let text = format!(
+            "error decoding patch: json: cannot unmarshal {found} into Go value of type handlers.jsonPatchOp"
+        );
+        return Err(PatchError::Unreadable(text));
+    }
     if operations.len() > MAX_OPERATIONS {
         let count = operations.len();
         let text = format!(
@@ -72,8 +79,8 @@ fn replaces_nothing(doc: &Value, operation: &PatchOperation) -> Option<PatchOper
         return None;
     };
     let parent = replace.path.parent()?;
-    let map = doc.pointer(parent.as_str())?.as_object()?;
-    let missing = doc.pointer(replace.path.as_str()).is_none() && !map.is_empty();
+    doc.pointer(parent.as_str())?.as_object()?;
+    let missing = doc.pointer(replace.path.as_str()).is_none();
     missing.then(|| {
         PatchOperation::Add(json_patch::AddOperation {
             path: replace.path.clone(),

@@ -24,6 +24,9 @@ type Object = Map<String, Value>;
 /// # Errors
 /// A patch that is no object, or directives that make no sense.
 pub(crate) fn strategic(doc: &Value, patch: &Value, schema: &Value) -> Result<Value, PatchError> {
+    if patch.is_null() {
+        return Ok(doc.clone());
+    }
     let (Some(original), Some(patch)) = (doc.as_object(), patch.as_object()) else {
         let found = super::go_kind(patch);
         let text = format!(

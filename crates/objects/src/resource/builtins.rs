@@ -65,6 +65,7 @@ fn resource(kind: &'static Definition) -> Resource {
         namespaced: kind.namespaced,
         storage_version: kind.version.to_owned(),
         versions: vec![Version {
+            defaults: false,
             name: kind.version.to_owned(),
             served: true,
             schema: Some(Arc::new(kind.schema().clone())),
@@ -92,6 +93,7 @@ fn resource(kind: &'static Definition) -> Resource {
         verbs: texts(kind.verbs),
         body_limit: BODY_LIMIT,
         converter: shared.then(|| -> Arc<dyn Converter> { Arc::new(Events) }),
+        since: 0,
         stored_as: shared.then_some(("events", "v1")),
     }
 }

@@ -87,6 +87,7 @@ impl Resource {
             verbs: Vec::new(),
             body_limit: BODY_LIMIT,
             converter: None,
+            since: 0,
             stored_as: None,
             group,
             kind,
@@ -114,6 +115,9 @@ fn version(value: &Value, all: &[Value], group: &str, kind: &str) -> Result<Vers
     let deprecation =
         deprecated.then(|| text(value, "/deprecationWarning").map_or(standard, str::to_owned));
     Ok(Version {
+        defaults: schema
+            .as_ref()
+            .is_some_and(|schema: &Arc<Structural>| schema.has_defaults()),
         served: value.get("served") != Some(&Value::Bool(false)),
         schema,
         raw_schema,

@@ -72,6 +72,8 @@ pub struct Version {
     pub served: bool,
     /// The compiled schema, if there is one.
     pub schema: Option<Arc<Structural>>,
+    /// Whether that has defaults.
+    pub defaults: bool,
     /// The schema as written: what OpenAPI documents publish.
     pub raw_schema: Option<Value>,
     /// The columns of tables, name first.
@@ -125,6 +127,8 @@ pub struct Resource {
     pub body_limit: usize,
     /// The resource of the store and the `apiVersion` of objects there, where they are another resource's.
     pub stored_as: Option<(&'static str, &'static str)>,
+    /// Objects of this version of the store and older ones were written before the definition was as it is.
+    pub since: u64,
     /// Converts between versions where changing `apiVersion` is not enough.
     pub converter: Option<Arc<dyn Converter>>,
 }

@@ -17,8 +17,8 @@ impl Structural {
         base: &str,
         stack: Stack,
     ) -> Result<Self, Vec<FieldError>> {
-        let root = parse::node(schema, base)?;
-        let errors = structural::errors(schema, &root, base, stack);
+        let (root, read) = parse::whole(schema, base)?;
+        let errors = structural::errors(schema, &root, base, read, stack);
         if errors.is_empty() {
             Ok(Self::from_node(root))
         } else {

@@ -14,7 +14,12 @@ impl Structural {
     /// the object is larger than any store takes long before.
     pub fn default(&self, value: &mut Value) {
         fill(value, self.root(), &mut { MOST_ADDED });
-        drop_nulls(value, self.root());
+        drop_nulls(value, self.root(), true);
+    }
+
+    /// Drops nulls where null is no value and no default can take its place.
+    pub(crate) fn drop_nulls(&self, value: &mut Value) {
+        drop_nulls(value, self.root(), false);
     }
 
     /// As [`Structural::default`], but a null that is no value stays where no default takes its place.
@@ -91,21 +96,24 @@ fn fill(value: &mut Value, node: &Node, left: &mut usize) {
     }
 }
 
-fn drop_nulls(value: &mut Value, node: &Node) {
+/// `all`: also those that a default stands for.
+fn drop_nulls(value: &mut Value, node: &Node, all: bool) {
     match value {
         Value::Object(map) => {
             let below = |name: &str| node.property(name);
-            map.retain(|name, found| below(name).is_none_or(|b| !wrongly_null(found, b)));
+            let kept =
+                |found: &Value, b: &Node| !wrongly_null(found, b) || (!all && b.default.is_some());
+            map.retain(|name, found| below(name).is_none_or(|b| kept(found, b)));
             for (name, found) in map.iter_mut() {
                 if let Some(below) = below(name) {
-                    drop_nulls(found, below);
+                    drop_nulls(found, below, all);
                 }
             }
         }
         Value::Array(items) => {
             if let Some(below) = &node.items {
                 for item in items {
-                    drop_nulls(item, below);
+                    drop_nulls(item, below, all);
                 }
             }
         }

@@ -223,7 +223,11 @@ fn owners(owners: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
             return;
         }
         let version = text(owner, "apiVersion");
-        let (group, version_only) = version.split_once('/').unwrap_or(("", version));
+        let (group, version_only) = match version.matches('/').count() {
+            // What is no version at all leaves nothing of it.
+            2.. => ("", ""),
+            _ => version.split_once('/').unwrap_or(("", version)),
+        };
         if version_only.is_empty() {
             let at = format!("{path}.apiVersion");
             errors.push(FieldError::invalid(

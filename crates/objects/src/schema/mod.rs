@@ -18,9 +18,11 @@ mod node;
 mod parse;
 mod prune;
 mod render;
+pub(crate) mod route;
 mod rules;
 mod structural;
 mod validate;
+mod words;
 
 pub use cel::Stack;
 pub use error::FieldError;

@@ -191,6 +191,14 @@ impl Node {
             || matches!(&self.additional, Some(Additional::Schema(node)) if node.has_rules())
     }
 
+    /// Whether any place below has a default.
+    fn has_defaults(&self) -> bool {
+        self.default.is_some()
+            || self.properties.values().any(Self::has_defaults)
+            || self.items.as_deref().is_some_and(Self::has_defaults)
+            || matches!(&self.additional, Some(Additional::Schema(node)) if node.has_defaults())
+    }
+
     /// How many places there are here and below that a rule can name.
     pub(crate) fn places(&self) -> usize {
         let below = self.properties.values().chain(self.items.as_deref());
@@ -229,14 +237,16 @@ impl Node {
 pub struct Structural {
     root: Arc<Node>,
     has_rules: bool,
+    has_defaults: bool,
 }
 
 impl Structural {
     pub(crate) fn from_node(root: Node) -> Self {
-        let has_rules = root.has_rules();
+        let (has_rules, has_defaults) = (root.has_rules(), root.has_defaults());
         Self {
             root: Arc::new(root),
             has_rules,
+            has_defaults,
         }
     }
 
@@ -250,5 +260,11 @@ impl Structural {
     #[must_use]
     pub(crate) const fn has_rules(&self) -> bool {
         self.has_rules
+    }
+
+    /// Whether the schema has defaults anywhere.
+    #[must_use]
+    pub(crate) const fn has_defaults(&self) -> bool {
+        self.has_defaults
     }
 }

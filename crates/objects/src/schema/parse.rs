@@ -17,137 +17,150 @@ const PATTERNS: u64 = 100_000;
 
 /// Reads one schema node and everything below it.
 pub(crate) fn node(schema: &Value, path: &str) -> Result<Node, Vec<FieldError>> {
-    let mut errors = Vec::new();
-    let node = read(schema, path, 0, &mut errors);
+    match whole(schema, path)? {
+        (node, errors) if errors.is_empty() => Ok(node),
+        (_, errors) => Err(errors),
+    }
+}
+
+/// As [`node`], with what is wrong in it where it can be read all the same.
+///
+/// # Errors
+/// It is no schema at all, or a larger one than is read.
+pub(crate) fn whole(
+    schema: &Value,
+    path: &str,
+) -> Result<(Node, Vec<FieldError>), Vec<FieldError>> {
+    let mut reader = Reader::default();
+    let node = reader.read(schema, path, 0);
     let weight = node.weight();
     if weight > PATTERNS {
         let what =
             format!("all patterns together weigh {weight}, which exceeds the limit of {PATTERNS}");
-        errors.push(FieldError::forbidden(path, what));
+        reader.refused.push(FieldError::forbidden(path, what));
     }
-    if errors.is_empty() {
-        Ok(node)
+    if reader.refused.is_empty() {
+        Ok((node, reader.errors))
     } else {
-        Err(errors)
+        Err(reader.refused)
     }
 }
 
-fn read(schema: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) -> Node {
-    let Some(map) = schema.as_object() else {
-        errors.push(FieldError::invalid(
-            path,
-            schema.clone(),
-            "must be a schema object",
-        ));
-        return Node::default();
-    };
-    if depth > MAX_DEPTH {
-        errors.push(FieldError::forbidden(
-            path,
-            format!("schemas may nest {MAX_DEPTH} levels at most"),
-        ));
-        return Node::default();
-    }
-    let flag = |name: &str| map.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let mut node = Node {
-        types: types(map, path, errors),
-        format: text(map, "format"),
-        nullable: flag("nullable"),
-        preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
-        embedded: flag("x-kubernetes-embedded-resource"),
-        int_or_string: flag("x-kubernetes-int-or-string"),
-        required: texts(map, "required"),
-        default: map.get("default").cloned(),
-        atomic_map: map.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic"),
-        list_type: list_type(map),
-        rules: rules(map),
-        limits: limits(map, path, errors),
-        ..Node::default()
-    };
-    if node.int_or_string && node.types.is_empty() {
-        node.types = vec![Type::Integer, Type::String];
-    }
-    below(map, path, depth, &mut node, errors);
-    node.logic = logic(map, path, depth, errors);
-    node
+/// What was found while a schema is read.
+#[derive(Default)]
+struct Reader {
+    /// Mistakes that the rest can be read beside.
+    errors: Vec<FieldError>,
+    /// What makes it no schema that is read.
+    refused: Vec<FieldError>,
 }
 
-fn below(
-    map: &Map<String, Value>,
-    path: &str,
-    depth: usize,
-    node: &mut Node,
-    errors: &mut Vec<FieldError>,
-) {
-    if let Some(Value::Object(properties)) = map.get("properties") {
-        let base = child(path, "properties");
-        for (name, schema) in properties {
-            node.properties.insert(
-                name.clone(),
-                read(schema, &key(&base, name), depth + 1, errors),
-            );
+impl Reader {
+    fn read(&mut self, schema: &Value, path: &str, depth: usize) -> Node {
+        let Some(map) = schema.as_object() else {
+            self.refused.push(FieldError::invalid(
+                path,
+                schema.clone(),
+                "must be a schema object",
+            ));
+            return Node::default();
+        };
+        if depth > MAX_DEPTH {
+            self.refused.push(FieldError::forbidden(
+                path,
+                format!("schemas may nest {MAX_DEPTH} levels at most"),
+            ));
+            return Node::default();
         }
+        let flag = |name: &str| map.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let mut node = Node {
+            types: types(map, path, &mut self.errors),
+            format: text(map, "format"),
+            nullable: flag("nullable"),
+            preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
+            embedded: flag("x-kubernetes-embedded-resource"),
+            int_or_string: flag("x-kubernetes-int-or-string"),
+            required: texts(map, "required"),
+            default: map.get("default").cloned(),
+            atomic_map: map.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic"),
+            list_type: list_type(map),
+            rules: rules(map),
+            limits: limits(map, path, &mut self.errors),
+            ..Node::default()
+        };
+        if node.int_or_string && node.types.is_empty() {
+            node.types = vec![Type::Integer, Type::String];
+        }
+        self.below(map, path, depth, &mut node);
+        node.logic = self.logic(map, path, depth);
+        node
     }
-    node.additional = match map.get("additionalProperties") {
-        None | Some(Value::Null) => None,
-        Some(Value::Bool(true)) => Some(Additional::Any),
-        Some(Value::Bool(false)) => Some(Additional::Nothing),
-        Some(schema) => {
-            let path = child(path, "additionalProperties");
-            Some(Additional::Schema(Box::new(read(
+
+    fn below(&mut self, map: &Map<String, Value>, path: &str, depth: usize, node: &mut Node) {
+        if let Some(Value::Object(properties)) = map.get("properties") {
+            let base = child(path, "properties");
+            for (name, schema) in properties {
+                node.properties.insert(
+                    name.clone(),
+                    self.read(schema, &key(&base, name), depth + 1),
+                );
+            }
+        }
+        node.additional = match map.get("additionalProperties") {
+            None | Some(Value::Null) => None,
+            Some(Value::Bool(true)) => Some(Additional::Any),
+            Some(Value::Bool(false)) => Some(Additional::Nothing),
+            Some(schema) => {
+                let path = child(path, "additionalProperties");
+                Some(Additional::Schema(Box::new(self.read(
+                    schema,
+                    &path,
+                    depth + 1,
+                ))))
+            }
+        };
+        node.items = match map.get("items") {
+            None | Some(Value::Null) => None,
+            Some(Value::Array(_)) => {
+                let text = "items must be a schema object and not an array";
+                self.errors
+                    .push(FieldError::forbidden(&child(path, "items"), text));
+                None
+            }
+            Some(schema) => Some(Box::new(self.read(
                 schema,
-                &path,
+                &child(path, "items"),
                 depth + 1,
-                errors,
-            ))))
-        }
-    };
-    node.items = match map.get("items") {
-        None | Some(Value::Null) => None,
-        Some(Value::Array(_)) => {
-            let text = "items must be a schema object and not an array";
-            errors.push(FieldError::forbidden(&child(path, "items"), text));
-            None
-        }
-        Some(schema) => Some(Box::new(read(
-            schema,
-            &child(path, "items"),
-            depth + 1,
-            errors,
-        ))),
-    };
-}
+            ))),
+        };
+    }
 
-fn logic(
-    map: &Map<String, Value>,
-    path: &str,
-    depth: usize,
-    errors: &mut Vec<FieldError>,
-) -> Option<Box<Logic>> {
-    let mut list = |name: &str| -> Vec<Node> {
-        let base = child(path, name);
-        let items = map.get(name).and_then(Value::as_array);
-        let nodes = items.into_iter().flatten().enumerate();
-        nodes
-            .map(|(i, schema)| read(schema, &index(&base, i), depth + 1, errors))
-            .collect()
-    };
-    let (all_of, any_of, one_of) = (list("allOf"), list("anyOf"), list("oneOf"));
-    let not = match map.get("not") {
-        None | Some(Value::Null) => None,
-        Some(schema) => Some(read(schema, &child(path, "not"), depth + 1, errors)),
-    };
-    let logic = Logic {
-        all_of,
-        any_of,
-        one_of,
-        not,
-    };
-    let empty = logic.all_of.is_empty()
-        && logic.any_of.is_empty()
-        && logic.one_of.is_empty()
-        && logic.not.is_none();
-    (!empty).then(|| Box::new(logic))
+    fn logic(&mut self, map: &Map<String, Value>, path: &str, depth: usize) -> Option<Box<Logic>> {
+        let mut list = |name: &str| -> Vec<Node> {
+            let base = child(path, name);
+            let items = map.get(name).and_then(Value::as_array);
+            let nodes = items.into_iter().flatten().enumerate();
+            nodes
+                .map(|(i, schema)| self.read(schema, &index(&base, i), depth + 1))
+                .collect()
+        };
+        let (all_of, any_of, one_of) = (list("allOf"), list("anyOf"), list("oneOf"));
+        let not = match map.get("not") {
+            None | Some(Value::Null) => None,
+            Some(schema) => Some(self.read(schema, &child(path, "not"), depth + 1)),
+        };
+        let logic = Logic {
+            all_of,
+            any_of,
+            one_of,
+            not,
+        };
+        let empty = logic.all_of.is_empty()
+            && logic.any_of.is_empty()
+            && logic.one_of.is_empty()
+            && logic.not.is_none();
+        (!empty).then(|| Box::new(logic))
+    }
 }
 
 fn text(map: &Map<String, Value>, name: &str) -> Option<String> {

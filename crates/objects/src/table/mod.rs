@@ -180,9 +180,9 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 pub(crate) fn custom_columns(own: &[Column]) -> Vec<Column> {
     let mut all = vec![name()];
     if own.is_empty() {
-        let mut age = age();
-        age.kind = "date".to_owned();
-        all.push(age);
+        all.push(Column::from_crd(&json!({
+            "name": "Age", "type": "date", "description": AGE_TEXT, "jsonPath": ".metadata.creationTimestamp",
+        })));
     } else {
         all.extend(own.iter().cloned());
     }

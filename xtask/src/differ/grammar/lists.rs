@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Maker;
-use super::things::{CONFIG, GADGET, KINDS, Kind, NOTE, OLD_GADGET, SITE, object};
+use super::things::{ACCOUNT, CONFIG, GADGET, KINDS, Kind, NOTE, OLD_GADGET, SITE, object};
 
 /// Some objects with names in an order of their own.
 fn filled(maker: &mut Maker, kind: Kind, most: u64) {
@@ -22,9 +22,10 @@ fn filled(maker: &mut Maker, kind: Kind, most: u64) {
     }
 }
 
-/// What a list of the sequence's own objects begins with. Not all kinds live in the sequence's namespace.
+/// What a list of the sequence's own objects begins with. Not all kinds live in the sequence's namespace, and nobody makes the account
+/// that every namespace has where no controller runs.
 fn base(kind: Kind) -> String {
-    match kind.namespaced {
+    match kind.namespaced && kind != ACCOUNT {
         true => kind.all() + "?",
         false => kind.all() + "?labelSelector=seq%3D$N&",
     }

@@ -3,8 +3,8 @@
 //! The verbs `escalate` (on roles) and `bind` (on roles that a binding names) lift this, as in the real server
 //! (`pkg/registry/rbac/*/policybased`).
 
-use objects::Failure;
 use objects::logic::meta;
+use objects::{Failure, Reason};
 use serde_json::Value;
 
 use crate::access::Attributes;
@@ -36,6 +36,24 @@ impl Core {
             "Role" | "ClusterRole" => grant.role(old, new).await,
             "RoleBinding" | "ClusterRoleBinding" => grant.binding(old, new).await,
             _ => Ok(()),
+        }
+    }
+
+    /// What somebody is told of an object that breaks a rule: what they may not grant comes first.
+    pub(crate) async fn granted(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        (old, new): (Option<&Value>, &Value),
+        refused: Failure,
+    ) -> Failure {
+        let asks = refused.code == 422 && target.resource.group == GROUP;
+        match asks {
+            true => match self.check_grant(target, whose, old, new).await {
+                Err(escalates) => escalates,
+                Ok(()) => refused,
+            },
+            false => refused,
         }
     }
 }
@@ -121,6 +139,10 @@ impl Grant<'_> {
                 .unwrap_or_default()
         };
         let (kind, name) = (text("/roleRef/kind"), text("/roleRef/name"));
+        if !matches!(kind, "Role" | "ClusterRole") {
+            let why = format!("unsupported role reference kind: {kind:?}");
+            return Err(Failure::new(500, Reason::Unknown, why));
+        }
         let plural = if kind == "Role" {
             "roles"
         } else {

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::parts::{columns, scale, selectable};
+use super::webhook::conversion;
 use super::{is_established, text, texts};
 use crate::names;
 use crate::schema::{FieldError, Stack, Structural};
@@ -33,8 +34,12 @@ pub(crate) fn validate(crd: &Value, old: Option<&Value>, stack: Stack) -> Vec<Fi
     names_rules(names, &mut errors);
     conversion(spec, &mut errors);
     stored(crd, spec, &mut errors);
-    approval(crd, spec, &mut errors);
-    if spec.get("preserveUnknownFields") == Some(&Value::Bool(true)) {
+    approval(crd, spec, old, &mut errors);
+    let preserves = |crd: &Value| crd.pointer("/spec/preserveUnknownFields") == Some(&true.into());
+    if preserves(crd) {
+        unpruned(spec, &mut errors);
+    }
+    if preserves(crd) && !old.is_some_and(preserves) {
         let text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
                     spec.versions[*].schema instead";
         errors.push(FieldError::invalid(
@@ -47,6 +52,35 @@ pub(crate) fn validate(crd: &Value, old: Option<&Value>, stack: Stack) -> Vec<Fi
         immutable(crd, old, &mut errors);
     }
     errors
+}
+
+/// What needs objects without unknown fields.
+fn unpruned(spec: &Value, errors: &mut Vec<FieldError>) {
+    fn defaults(schema: &Value) -> bool {
+        match schema {
+            Value::Object(map) => {
+                map.get("default").is_some_and(|d| !d.is_null()) || map.values().any(defaults)
+            }
+            Value::Array(items) => items.iter().any(defaults),
+            _ => false,
+        }
+    }
+    let versions = spec.get("versions").and_then(Value::as_array);
+    let schemas = versions
+        .into_iter()
+        .flatten()
+        .filter_map(|v| v.get("schema"));
+    if schemas.into_iter().any(defaults) {
+        let why = "must be false in order to use defaults in the schema";
+        let at = "spec.preserveUnknownFields";
+        errors.push(FieldError::invalid(at, true, why));
+    }
+    let strategy = spec.get("conversion").map(|c| text(c, "strategy"));
+    if let Some(strategy) = strategy.filter(|strategy| strategy != "None") {
+        let why = "must be None if spec.preserveUnknownFields is true";
+        let at = "spec.conversion.strategy";
+        errors.push(FieldError::invalid(at, strategy, why));
+    }
 }
 
 fn join(problems: &[String]) -> String {
@@ -121,20 +155,7 @@ fn versions(spec: &Value, stack: Stack, errors: &mut Vec<FieldError>) {
                 "",
             ));
         }
-        if version.get("deprecationWarning").is_some_and(|w| w == "") {
-            let at = format!("spec.versions[{i}].deprecationWarning");
-            errors.push(FieldError::invalid(&at, "", "must not be an empty string"));
-        } else if !text(version, "deprecationWarning").is_empty()
-            && version.get("deprecated") != Some(&Value::Bool(true))
-        {
-            let at = format!("spec.versions[{i}].deprecationWarning");
-            let detail = "can only be set for deprecated versions";
-            errors.push(FieldError::invalid(
-                &at,
-                text(version, "deprecationWarning"),
-                detail,
-            ));
-        }
+        deprecation(version, &format!("spec.versions[{i}]"), errors);
     }
     let storage = list
         .iter()
@@ -155,6 +176,35 @@ fn versions(spec: &Value, stack: Stack, errors: &mut Vec<FieldError>) {
     contents(list, stack, errors);
 }
 
+/// The warning of a version that should not be used any more.
+fn deprecation(version: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else {
+        return;
+    };
+    let mut told = |why: String| {
+        errors.push(FieldError::invalid(
+            &format!("{at}.deprecationWarning"),
+            warning,
+            why,
+        ));
+    };
+    if version.get("deprecated") != Some(&Value::Bool(true)) {
+        told("can only be set for deprecated versions".to_owned());
+        return;
+    }
+    if warning.len() > 256 {
+        told("must be <= 256 characters long".to_owned());
+    }
+    if warning.is_empty() {
+        told("must not be an empty string".to_owned());
+    }
+    if let Some((at, _)) = warning.char_indices().find(|(_, c)| c.is_control()) {
+        told(format!(
+            "must only contain printable UTF-8 characters; non-printable character found at index {at}"
+        ));
+    }
+}
+
 /// Schemas, subresources, columns and selectable fields of all versions.
 fn contents(list: &[Value], stack: Stack, errors: &mut Vec<FieldError>) {
     for (field, top) in [
@@ -164,13 +214,21 @@ fn contents(list: &[Value], stack: Stack, errors: &mut Vec<FieldError>) {
         ("selectableFields", "spec.selectableFields"),
     ] {
         let shared = alike(list, field);
+        // Fields are looked for in the schema of their own level alone.
+        let level = shared == alike(list, "schema");
         for (i, version) in list.iter().enumerate() {
             let at = if shared {
                 top.to_owned()
             } else {
                 format!("spec.versions[{i}].{field}")
             };
-            part(version, field, &at, stack, errors);
+            if field == "selectableFields" {
+                let schema = version.pointer("/schema/openAPIV3Schema");
+                let schema = schema.filter(|schema| level && !schema.is_null());
+                selectable(version, schema, &at, errors);
+            } else {
+                part(version, field, &at, stack, errors);
+            }
             if shared {
                 break;
             }
@@ -198,8 +256,7 @@ fn part(version: &Value, field: &str, at: &str, stack: Stack, errors: &mut Vec<F
             }
         }
         "subresources" => scale(version, at, errors),
-        "additionalPrinterColumns" => columns(version, at, errors),
-        _ => selectable(version, at, errors),
+        _ => columns(version, at, errors),
     }
 }
 
@@ -245,12 +302,14 @@ fn names_rules(found: &Value, errors: &mut Vec<FieldError>) {
     };
     let mixed = "may have mixed case, but should otherwise match: ";
     let (plural, singular) = (text(found, "plural"), text(found, "singular"));
-    check(
-        "spec.names.plural".to_owned(),
-        &plural,
-        names::dns1035_label(&plural),
-        "",
-    );
+    if !plural.is_empty() {
+        check(
+            "spec.names.plural".to_owned(),
+            &plural,
+            names::dns1035_label(&plural),
+            "",
+        );
+    }
     if !singular.is_empty() {
         check(
             "spec.names.singular".to_owned(),
@@ -285,6 +344,7 @@ fn names_rules(found: &Value, errors: &mut Vec<FieldError>) {
     }
     // What is not given cannot be made up where the kind is missing, too.
     for (field, name) in [
+        ("plural", &plural),
         ("singular", &singular),
         ("kind", &kind),
         ("listKind", &list_kind),
@@ -300,76 +360,6 @@ fn names_rules(found: &Value, errors: &mut Vec<FieldError>) {
             list_kind,
             detail,
         ));
-    }
-}
-
-fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
-    let Some(conversion) = spec.get("conversion").filter(|c| c.is_object()) else {
-        return;
-    };
-    let webhook = conversion.get("webhook").filter(|w| w.is_object());
-    match text(conversion, "strategy").as_str() {
-        "Webhook" => {
-            let Some(webhook) =
-                webhook.filter(|w| w.get("clientConfig").is_some_and(Value::is_object))
-            else {
-                let detail = "required when strategy is set to Webhook";
-                errors.push(FieldError::required(
-                    "spec.conversion.webhookClientConfig",
-                    detail,
-                ));
-                let versions =
-                    webhook.is_some_and(|w| !texts(w, "conversionReviewVersions").is_empty());
-                if !versions {
-                    let at = "spec.conversion.conversionReviewVersions";
-                    errors.push(FieldError::required(at, ""));
-                }
-                return;
-            };
-            let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
-            if text(client, "url").is_empty() == client.get("service").is_none_or(Value::is_null) {
-                let detail = "exactly one of url or service is required";
-                errors.push(FieldError::required(
-                    "spec.conversion.webhookClientConfig",
-                    detail,
-                ));
-            }
-            let versions = texts(webhook, "conversionReviewVersions");
-            if versions.is_empty() {
-                errors.push(FieldError::required(
-                    "spec.conversion.conversionReviewVersions",
-                    "",
-                ));
-            } else if !versions.iter().any(|v| v == "v1" || v == "v1beta1") {
-                let detail = "must include at least one of v1, v1beta1";
-                let at = "spec.conversion.conversionReviewVersions";
-                errors.push(FieldError::invalid(at, versions, detail));
-            }
-        }
-        "None" => {
-            let detail = "should not be set when strategy is not set to Webhook";
-            let client =
-                webhook.is_some_and(|w| w.get("clientConfig").is_some_and(Value::is_object));
-            let versions =
-                webhook.is_some_and(|w| !texts(w, "conversionReviewVersions").is_empty());
-            let given = [
-                ("webhookClientConfig", client),
-                ("conversionReviewVersions", versions),
-            ];
-            for (field, _) in given.iter().filter(|(_, given)| *given) {
-                let at = format!("spec.conversion.{field}");
-                errors.push(FieldError::forbidden(&at, detail));
-            }
-        }
-        "" => errors.push(FieldError::required("spec.conversion.strategy", "")),
-        other => {
-            let all = ["None", "Webhook"];
-            errors.push(FieldError::not_supported(
-                "spec.conversion.strategy",
-                other,
-                &all,
-            ));
-        }
     }
 }
 
@@ -412,7 +402,7 @@ fn stored(crd: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn approval(crd: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
+fn approval(crd: &Value, spec: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let group = text(spec, "group");
     let protected = ["k8s.io", "kubernetes.io"].iter().any(|p| {
         group == *p
@@ -420,8 +410,12 @@ fn approval(crd: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
                 .strip_suffix(p)
                 .is_some_and(|start| start.ends_with('.'))
     });
-    let annotation = crd.pointer("/metadata/annotations/api-approved.kubernetes.io");
-    if protected && annotation.and_then(Value::as_str).is_none_or(str::is_empty) {
+    let missing = |crd: &Value| {
+        let annotation = crd.pointer("/metadata/annotations/api-approved.kubernetes.io");
+        annotation.and_then(Value::as_str).is_none_or(str::is_empty)
+    };
+    // Who lacked it before may go on so.
+    if protected && missing(crd) && !old.is_some_and(missing) {
         let detail = "protected groups must have approval annotation \"api-approved.kubernetes.io\", see \
                       https://github.com/kubernetes/enhancements/pull/1111";
         errors.push(FieldError::required(

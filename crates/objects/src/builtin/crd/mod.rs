@@ -1,13 +1,19 @@
 //! CustomResourceDefinitions: what one says, its defaults, its conditions; `check` is its law.
 
 mod check;
+mod formats;
+mod forms;
 mod parts;
+mod types;
+mod webhook;
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
 pub(crate) use check::validate;
+pub(crate) use formats::warnings;
+pub(crate) use types::mismatch;
 
 /// Fills in what apiextensions/v1 defaults: singular, listKind, conversion, webhook port.
 pub fn default(crd: &mut Value) {
@@ -38,6 +44,7 @@ pub fn default(crd: &mut Value) {
         for flag in ["served", "storage"] {
             version.entry(flag).or_insert(Value::Bool(false));
         }
+        forms::version(version);
     }
     if let Some(service) = spec
         .get_mut("conversion")
@@ -98,9 +105,9 @@ fn storage_versions(crd: &Value) -> Vec<Value> {
         .flatten()
         .filter(|v| v.get("storage") == Some(&Value::Bool(true)));
     let mut names: Vec<Value> = Vec::new();
-    for name in storage.filter_map(|v| v.get("name")) {
-        if !names.contains(name) {
-            names.push(name.clone());
+    for name in storage.map(|version| Value::from(text(version, "name"))) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names

@@ -1,9 +1,11 @@
 //! Rules of the parts of a CRD's version: scale paths, columns, selectable fields.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::text;
-use crate::schema::{FieldError, Structural, Type};
+use crate::schema::{FieldError, route};
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: [&str; 8] = [
@@ -100,51 +102,55 @@ pub(super) fn columns(version: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-pub(super) fn selectable(version: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    let Some(list) = version.get("selectableFields").and_then(Value::as_array) else {
+/// Fields that a version's objects can be selected by; `schema` is what they are looked for in, if there is one at this level.
+pub(super) fn selectable(
+    version: &Value,
+    schema: Option<&Value>,
+    at: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    let list = version.get("selectableFields").and_then(Value::as_array);
+    let Some(list) = list.filter(|list| !list.is_empty()) else {
         return;
     };
-    if list.len() > 8 {
-        errors.push(FieldError::too_many(at, list.len(), 8));
-    }
-    let schema = version
-        .pointer("/schema/openAPIV3Schema")
-        .and_then(|s| Structural::trusted(s).ok());
-    let mut seen: Vec<String> = Vec::new();
+    let Some(schema) = schema else {
+        let why = match at.starts_with("spec.selectableFields") {
+            true => "may only be set when validations.schema is included",
+            false => "may only be set when `version.schema.openAPIV3Schema` is not included",
+        };
+        errors.push(FieldError::invalid(at, "", why));
+        return;
+    };
+    let mut seen = BTreeSet::new();
     for (i, field) in list.iter().enumerate() {
         let path = text(field, "jsonPath");
         let at = format!("{at}[{i}].jsonPath");
         if path.is_empty() {
             errors.push(FieldError::required(&at, ""));
-        } else if !path.starts_with('.') {
-            let detail = "is an invalid path: must be a simple json path starting with .";
-            errors.push(FieldError::invalid(&at, path.as_str(), detail));
-        } else if let Some(problem) = schema.as_ref().and_then(|s| selectable_problem(s, &path)) {
-            errors.push(FieldError::invalid(&at, path.as_str(), problem));
-        } else if seen.contains(&path) {
+            continue;
+        }
+        let mut told = |why: &str| errors.push(FieldError::invalid(&at, path.as_str(), why));
+        let (names, found) = match route::find(&path, schema, false) {
+            Ok(found) => found,
+            Err(why) => {
+                told(&format!("is an invalid path: {why}"));
+                continue;
+            }
+        };
+        if names.first().is_some_and(|name| name == "metadata") {
+            told("must not point to fields in metadata");
+        }
+        let kind = found.map(|schema| text(schema, "type")).unwrap_or_default();
+        if !matches!(kind.as_str(), "string" | "boolean" | "integer") {
+            told(
+                "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.",
+            );
+        }
+        if !seen.insert(names) {
             errors.push(FieldError::duplicate(&at, path.as_str()));
         }
-        seen.push(path);
     }
-}
-
-fn selectable_problem(schema: &Structural, path: &str) -> Option<&'static str> {
-    let mut node = schema.root();
-    let steps = path.trim_start_matches('.').split('.');
-    for (depth, name) in steps.enumerate() {
-        if depth == 0 && name == "metadata" {
-            return Some("must not point to fields in metadata");
-        }
-        match node.properties.get(name) {
-            Some(below) => node = below,
-            None => return Some("is an invalid path: does not refer to a valid field"),
-        }
-    }
-    match node.types.as_slice() {
-        [Type::String | Type::Boolean | Type::Integer] => None,
-        _ => Some(
-            "must point to a field of type string, boolean or integer. Enum string fields and strings \
-                   with formats are allowed.",
-        ),
+    if seen.len() > 8 {
+        errors.push(FieldError::too_many(at, seen.len(), 8));
     }
 }

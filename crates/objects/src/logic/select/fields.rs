@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::resource::{Backing, Resource, Version};
-use crate::schema::Type;
+use crate::schema::{Type, quote};
 use crate::status::Failure;
 
 /// One term of a field selector.
@@ -227,13 +227,14 @@ fn offered(field: &str, resource: &Resource, version: &Version) -> Result<(), Fa
 
 fn not_offered(field: &str, resource: &Resource, version: &Version) -> Failure {
     if aggregated(resource) {
-        return Failure::bad_request(format!("\"{field}\" is not a known field selector"));
+        return Failure::bad_request(format!("{} is not a known field selector", quote(field)));
     }
     let message = if resource.custom() || !version.selectable.is_empty() {
         format!("field label not supported: {field}")
     } else {
         format!(
-            "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+            quote(field)
         )
     };
     Failure::bad_request(message)

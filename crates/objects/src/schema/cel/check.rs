@@ -61,7 +61,7 @@ pub(crate) fn check(root: &Node, base: &str, stack: Stack, errors: &mut Vec<Fiel
             &At {
                 object: true,
                 times: 1,
-                correlated: true,
+                uncorrelated: None,
             },
         );
         checker.settle(base);
@@ -76,11 +76,11 @@ pub(crate) fn check(root: &Node, base: &str, stack: Stack, errors: &mut Vec<Fiel
     }
 }
 
-/// Where a node stands: whether it is a whole object, how often it can occur, whether its former value is known.
+/// Where a node stands: whether it is a whole object, how often it can occur, and within which place its former value is not known.
 struct At {
     object: bool,
     times: u64,
-    correlated: bool,
+    uncorrelated: Option<String>,
 }
 
 struct Checker {
@@ -128,40 +128,34 @@ impl Checker {
             let path = index(&child(path, "x-kubernetes-validations"), i);
             self.rule(rule, node, &path, at);
         }
+        let whole = |lost: bool| {
+            let here = || lost.then(|| path.to_owned());
+            at.uncorrelated.clone().or_else(here)
+        };
         let base = child(path, "properties");
         for (name, below) in &node.properties {
-            let correlated = at.correlated && !node.atomic_map;
             let at = At {
                 object: below.embedded,
                 times: at.times,
-                correlated,
+                uncorrelated: whole(node.atomic_map),
             };
             self.node(below, &key(&base, name), &at);
         }
         if let Some(below) = &node.items {
-            let times = at
-                .times
-                .saturating_mul(node.limits.max_items.unwrap_or(1_048_576));
-            let correlated = at.correlated && matches!(node.list_type, ListType::Map(_));
-            self.node(
-                below,
-                &child(path, "items"),
-                &At {
-                    object: below.embedded,
-                    times,
-                    correlated,
-                },
-            );
-        }
-        if let Some(Additional::Schema(below)) = &node.additional {
-            let times = at
-                .times
-                .saturating_mul(node.limits.max_properties.unwrap_or(1_048_576));
-            let correlated = at.correlated && !node.atomic_map;
+            let many = node.limits.max_items.unwrap_or(1_048_576);
             let at = At {
                 object: below.embedded,
-                times,
-                correlated,
+                times: at.times.saturating_mul(many),
+                uncorrelated: whole(!matches!(node.list_type, ListType::Map(_))),
+            };
+            self.node(below, &child(path, "items"), &at);
+        }
+        if let Some(Additional::Schema(below)) = &node.additional {
+            let many = node.limits.max_properties.unwrap_or(1_048_576);
+            let at = At {
+                object: below.embedded,
+                times: at.times.saturating_mul(many),
+                uncorrelated: whole(false),
             };
             self.node(below, &child(path, "additionalProperties"), &at);
         }
@@ -172,13 +166,13 @@ impl Checker {
         if !self.affords(rule, node, &here) {
             return;
         }
-        self.words(rule, node, path);
-        if rule.rule.trim().is_empty() {
-            self.errors
-                .push(FieldError::required(&here, "rule is not specified"));
-            return;
-        }
+        self.message(rule, node, path);
         let compiled = rule.compiled(node, at.object);
+        if rule.optional_old_self && !compiled.transition {
+            let text = "may not be set if oldSelf is not used in rule";
+            let at = child(path, "optionalOldSelf");
+            self.errors.push(FieldError::invalid(&at, true, text));
+        }
         match &compiled.rule {
             Err(error) => {
                 let text = match error.stage {
@@ -190,8 +184,10 @@ impl Checker {
             }
             Ok(program) => {
                 self.weigh(program, &here);
-                if compiled.transition && !at.correlated {
-                    let text = "oldSelf cannot be used on the uncorrelatable portion of the schema";
+                if let Some(place) = at.uncorrelated.as_ref().filter(|_| compiled.transition) {
+                    let text = format!(
+                        "oldSelf cannot be used on the uncorrelatable portion of the schema within {place}"
+                    );
                     self.errors
                         .push(FieldError::invalid(&here, rule.rule.as_str(), text));
                 }
@@ -209,51 +205,21 @@ impl Checker {
         }
     }
 
-    fn words(&mut self, rule: &Rule, node: &Node, path: &str) {
-        if let Some(message) = &rule.message
-            && message.contains('\n')
-        {
-            let at = child(path, "message");
-            self.errors.push(FieldError::invalid(
-                &at,
-                message.as_str(),
-                "must not contain line breaks",
-            ));
-        }
-        if let Some(text) = &rule.message_expression {
-            let at = child(path, "messageExpression");
-            let shape = shape(node, false);
-            let variables = [("self", &shape), ("oldSelf", &shape)];
-            if let Err(error) = Program::compile(text, &variables, Wanted::Text) {
-                let told = match error.stage {
-                    expr::Stage::Result => error.message,
-                    _ => format!("messageExpression compilation failed: {error}"),
-                };
-                self.errors
-                    .push(FieldError::invalid_raw(&at, dump(rule), told));
-            }
-        }
-        let reasons = [
-            "FieldValueDuplicate",
-            "FieldValueForbidden",
-            "FieldValueInvalid",
-            "FieldValueRequired",
-        ];
-        if let Some(reason) = rule.reason.as_deref().filter(|r| !reasons.contains(r)) {
-            self.errors.push(FieldError::not_supported(
-                &child(path, "reason"),
-                reason,
-                &reasons,
-            ));
-        }
-        if let Some(field) = rule.field_path.as_deref()
-            && !leads(field, node)
-        {
-            self.errors.push(FieldError::invalid(
-                &child(path, "fieldPath"),
-                field,
-                "must be a valid path",
-            ));
+    /// Reads the expression of a rule's text.
+    fn message(&mut self, rule: &Rule, node: &Node, path: &str) {
+        let Some(text) = &rule.message_expression else {
+            return;
+        };
+        let at = child(path, "messageExpression");
+        let shape = shape(node, false);
+        let variables = [("self", &shape), ("oldSelf", &shape)];
+        if let Err(error) = Program::compile(text, &variables, Wanted::Text) {
+            let told = match error.stage {
+                expr::Stage::Result => error.message,
+                _ => format!("messageExpression compilation failed: {error}"),
+            };
+            self.errors
+                .push(FieldError::invalid_raw(&at, dump(rule), told));
         }
     }
 
@@ -287,22 +253,6 @@ fn exceeds(name: &str, cost: u64, budget: u64) -> String {
         "{name} exceeds budget by factor of {factor} (try simplifying the rule, or adding maxItems, maxProperties, and \
          maxLength where arrays, maps, and strings are declared)"
     )
-}
-
-/// Whether a path like `.a.b` or `.a['b']` leads to a property.
-fn leads(path: &str, node: &Node) -> bool {
-    let mut node = node;
-    let plain = path.replace("['", ".").replace("']", "");
-    let Some(rest) = plain.strip_prefix('.') else {
-        return false;
-    };
-    for name in rest.split('.') {
-        match node.property(name) {
-            Some(below) => node = below,
-            None => return false,
-        }
-    }
-    true
 }
 
 /// A rule as the real server's inner form prints.
