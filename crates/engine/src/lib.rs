@@ -3,7 +3,8 @@
 //!
 //! What it does: [`observe`](self) gathers what `plan` decides on, `apply` carries out its steps with
 //! their expectations, `usecase` is what the gateway and the controllers call to change packages,
-//! `discover` turns refs into records, and `controllers` wake all of that up by keys.
+//! `discover` turns refs into records, `transaction` is how all of them write, and `controllers` wake all of that up by keys.
+//! What others may ask for stands in `facade`.
 //!
 //! It decides nothing that `plan` could decide, never sees wire types, YAML or sockets, and meets the
 //! outside only through [`ports`].

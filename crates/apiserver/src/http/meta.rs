@@ -90,17 +90,7 @@ impl Door {
         }
         let query = parts.uri.query().unwrap_or_default();
         match texts.as_slice() {
-            ["readyz", ..] if self.core.host.as_ref().is_some_and(|h| !h.is_ready()) => {
-                let why = "the credentials of the cluster are not known yet";
-                Err(Failure::new(503, Reason::ServiceUnavailable, why))
-            }
-            ["healthz" | "livez" | "readyz", check @ ..] if !checked(check) => {
-                Err(Failure::no_such_path())
-            }
-            ["healthz" | "livez" | "readyz", ..] => {
-                let media = "text/plain; charset=utf-8";
-                Ok(Answer::new(200, media, "ok").done())
-            }
+            [probe @ ("healthz" | "livez" | "readyz"), check @ ..] => self.health(probe, check),
             ["backup"] => {
                 let lines = self.core.store.copy().lines();
                 let lines = lines.map(Ok::<_, std::convert::Infallible>);
@@ -151,6 +141,22 @@ impl Door {
             ),
             _ => Err(path::missing(parts.uri.path(), catalog)),
         }
+    }
+}
+
+impl Door {
+    /// Answers whether the server is well, or this check of it is.
+    fn health(&self, probe: &str, check: &[&str]) -> Result<Response, Failure> {
+        let waits = self.core.host.as_ref().is_some_and(|h| !h.is_ready());
+        if probe == "readyz" && waits {
+            let why = "the credentials of the cluster are not known yet";
+            return Err(Failure::new(503, Reason::ServiceUnavailable, why));
+        }
+        if !checked(check) {
+            return Err(Failure::no_such_path());
+        }
+        let media = "text/plain; charset=utf-8";
+        Ok(Answer::new(200, media, "ok").done())
     }
 }
 

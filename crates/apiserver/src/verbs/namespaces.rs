@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use objects::logic::delete::DeleteOptions;
 use objects::logic::part::Part;
-use objects::logic::{WriteOptions, managed};
+use objects::logic::{Moment, Rules, WriteOptions, managed};
 use objects::{Backing, Failure};
 use objectstore::{CommitError, Expect, Object};
 use serde_json::Value;
@@ -24,6 +24,24 @@ struct Left {
     finalizers: BTreeMap<String, usize>,
     /// Why an object could not be deleted.
     failed: Option<String>,
+}
+
+/// Takes the finalizer off that keeps a namespace until its content is gone.
+fn release(rules: Rules<'_>, value: &mut Value, moment: &Moment) {
+    let old = value.clone();
+    let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if let Some(Value::Array(list)) = spec.get_mut("finalizers") {
+        list.retain(|f| f != NAMESPACE_FINALIZER);
+        if list.is_empty() {
+            spec.shift_remove("finalizers");
+        }
+    }
+    let mut asked = value.clone();
+    let (part, by) = (Part::Finalize, controller());
+    managed::updated(rules, &old, &mut asked, part, &by, moment);
+    managed::take(value, &asked);
 }
 
 impl Core {
@@ -84,28 +102,7 @@ impl Core {
             self.tell_what_is_left(target, &left).await?;
         }
         let (rules, moment) = (target.rules()?, self.moment());
-        let released = self.edit_raw(target, |value| {
-            let old = value.clone();
-            let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) else {
-                return;
-            };
-            if let Some(Value::Array(list)) = spec.get_mut("finalizers") {
-                list.retain(|f| f != NAMESPACE_FINALIZER);
-                if list.is_empty() {
-                    spec.shift_remove("finalizers");
-                }
-            }
-            let mut asked = value.clone();
-            managed::updated(
-                rules,
-                &old,
-                &mut asked,
-                Part::Finalize,
-                &controller(),
-                &moment,
-            );
-            managed::take(value, &asked);
-        });
+        let released = self.edit_raw(target, |value| release(rules, value, &moment));
         Ok(each.end()? + released.await?)
     }
 

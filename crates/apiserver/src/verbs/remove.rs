@@ -162,11 +162,8 @@ impl Core {
             Deleted::Mark(marked) if options.dry_run => Ok(whole(marked)),
             Deleted::Mark(marked) => {
                 let op = self.op(target, expect, Some(marked))?;
-                let objects = self
-                    .store
-                    .commit(vec![op])
-                    .await
-                    .map_err(|e| lost(target, &e))?;
+                let written = self.store.commit(vec![op]).await;
+                let objects = written.map_err(|e| lost(target, &e))?;
                 self.answer(target, objects, Vec::new(), code).await
             }
             Deleted::Remove => {
@@ -174,11 +171,8 @@ impl Core {
                     && target.resource.plural == "serviceaccounts";
                 if !options.dry_run {
                     let op = self.op(target, expect, None)?;
-                    let last = self
-                        .store
-                        .commit(vec![op])
-                        .await
-                        .map_err(|e| lost(target, &e))?;
+                    let last = self.store.commit(vec![op]).await;
+                    let last = last.map_err(|e| lost(target, &e))?;
                     if as_object {
                         // The last state, under the version of the deletion.
                         return self.answer(target, last, Vec::new(), 200).await;

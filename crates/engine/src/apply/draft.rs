@@ -161,7 +161,7 @@ async fn superseded(
 ) -> Result<()> {
     let mut transaction = Transaction::begin(engine, open);
     transaction.move_refs([goes.clone()]);
-    let prepared = transaction.prepare(vec![Follow::delete(old)]);
+    let prepared = transaction.prepare(vec![Follow::delete(old)])?;
     prepared.publish().await?;
     let (draft, same) = (&old.key.name, &published.key.name);
     let message = format!("draft {draft} is deleted: it equals {same}");

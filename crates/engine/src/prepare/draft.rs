@@ -91,7 +91,7 @@ pub(crate) async fn create<'e>(
     let follow = vec![Follow::put(record, None)];
     Ok(Drafting::Draft(Box::new(Draft {
         files: derived.tip,
-        transaction: transaction.prepare(follow),
+        transaction: transaction.prepare(follow)?,
     })))
 }
 
@@ -170,7 +170,7 @@ pub(crate) async fn update<'e>(
     let follow = vec![Follow::put(record, Some(Arc::clone(old)))];
     Ok(Drafting::Draft(Box::new(Draft {
         files: derived.tip,
-        transaction: transaction.prepare(follow),
+        transaction: transaction.prepare(follow)?,
     })))
 }
 

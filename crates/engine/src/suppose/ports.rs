@@ -233,6 +233,10 @@ impl Records for ReadOnlyRecords {
         self.0.is_retired(key).await
     }
 
+    fn fits(&self, record: &Revision) -> Result<(), PortError> {
+        self.0.fits(record)
+    }
+
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
         writes.iter().map(|_| refused("write a record")).collect()
     }

@@ -90,8 +90,19 @@ impl<'e> Transaction<'e, Begun> {
     }
 
     /// The whole of it: these records follow, the first one tells of what whoever asked is answered.
-    pub(crate) fn prepare(self, follow: Vec<Follow>) -> Transaction<'e, Prepared> {
-        Transaction {
+    ///
+    /// # Errors
+    /// A record that git is to move for cannot be stored: it is too large.
+    pub(crate) fn prepare(self, follow: Vec<Follow>) -> Result<Transaction<'e, Prepared>> {
+        if self.moves() {
+            for f in &follow {
+                if let Record::Put { record, .. } = &f.record {
+                    let fits = self.engine.ports().records.fits(record);
+                    fits.map_err(|source| Error::Port { source })?;
+                }
+            }
+        }
+        Ok(Transaction {
             engine: self.engine,
             open: self.open,
             written: self.written,
@@ -99,7 +110,14 @@ impl<'e> Transaction<'e, Begun> {
             branch: self.branch,
             announced: self.announced,
             phase: Prepared { follow },
-        }
+        })
+    }
+}
+
+impl<P> Transaction<'_, P> {
+    /// Whether anything moves in git.
+    fn moves(&self) -> bool {
+        !(self.written.is_empty() && self.refs.is_empty() && self.branch.is_none())
     }
 }
 
@@ -120,17 +138,12 @@ impl Transaction<'_, Prepared> {
     /// intent, and is completed by the next look.
     pub(crate) async fn publish(self) -> Result<Option<Arc<Revision>>> {
         let Self { engine, open, .. } = self;
+        let moves = self.moves();
         let mut follow = self.phase.follow;
-        if self.written.is_empty() && self.refs.is_empty() && self.branch.is_none() {
-            return first(record(engine, follow).await?);
+        if !moves {
+            return Ok(first(record(engine, follow).await?));
         }
         engine.point(Point::Derived)?;
-        for f in &follow {
-            if let Record::Put { record, .. } = &f.record {
-                let fits = engine.ports().records.fits(record);
-                fits.map_err(|source| Error::Port { source })?;
-            }
-        }
         let submission = Submission {
             written: self.written,
             refs: self.refs,
@@ -176,13 +189,13 @@ impl Transaction<'_, Prepared> {
             tracing::warn!(%error, "an intent that is done cannot be settled");
         }
         engine.point(Point::Settled)?;
-        first(stored)
+        Ok(first(stored))
     }
 }
 
 /// The record that whoever asked is answered.
-fn first(stored: Vec<Option<Arc<Revision>>>) -> Result<Option<Arc<Revision>>> {
-    Ok(stored.into_iter().next().flatten())
+fn first(stored: Vec<Option<Arc<Revision>>>) -> Option<Arc<Revision>> {
+    stored.into_iter().next().flatten()
 }
 
 /// Git may say what no record says: nothing is decided about the repository's packages before

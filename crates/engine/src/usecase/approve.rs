@@ -220,7 +220,7 @@ fn prepared<'e>(
         .move_refs([RefEdit::delete(proposal, old.commit)])
         .change_branch(edit)
         .as_announced(held.announced());
-    Ok(transaction.prepare(follow))
+    transaction.prepare(follow)
 }
 
 /// The longest text that is kept of what was seen.

@@ -181,7 +181,7 @@ async fn written(
         note_rejection(engine, by, old, &mut new);
     }
     made.revision = Arc::new(new.clone());
-    let prepared = transaction.prepare(vec![Follow::put(new, Some(Arc::clone(old)))]);
+    let prepared = transaction.prepare(vec![Follow::put(new, Some(Arc::clone(old)))])?;
     if by.dry_run {
         return Ok(made);
     }

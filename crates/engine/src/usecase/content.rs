@@ -124,7 +124,7 @@ async fn put(
         return Ok(made);
     }
     transaction.move_refs(lifecycle::refs(open, old, old.lifecycle, record.commit)?);
-    let prepared = transaction.prepare(vec![Follow::put(record, Some(Arc::clone(old)))]);
+    let prepared = transaction.prepare(vec![Follow::put(record, Some(Arc::clone(old)))])?;
     if by.dry_run {
         return Ok(made);
     }

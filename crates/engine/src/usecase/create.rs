@@ -184,7 +184,7 @@ async fn carry_out(
     };
     let shown = open.layout.draft(&key.package, &input.workspace)?;
     transaction.move_refs([RefEdit::create(shown, tip.commit)]);
-    let prepared = transaction.prepare(vec![Follow::put(record, None)]);
+    let prepared = transaction.prepare(vec![Follow::put(record, None)])?;
     if by.dry_run {
         return Ok(made);
     }

@@ -168,7 +168,7 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
             transaction.change_branch(removal(engine, by, held)?);
         }
     }
-    transaction.prepare(follow).publish().await?;
+    transaction.prepare(follow)?.publish().await?;
     if let Some(kept) = kept {
         let message = format!(
             "draft {} is deleted; what people committed to it is kept as {}",

@@ -1,7 +1,7 @@
 //! The one entry for changing packages, for people (the gateway) and for machines (the controllers).
 //!
-//! Each verb has one shape: look at what there is, ask `plan::revision` whether it may be, derive,
-//! publish, record, answer. Nobody is answered before everything is durable. Dry run stops before the publication.
+//! Each verb has one shape: look at what there is, ask `plan::revision` what it comes to, put a transaction together, publish
+//! it, answer. Nobody is answered before everything is durable. A dry run stops at the transaction that is prepared.
 //! A verb that finds its work done says so and does nothing: calling twice is calling once.
 
 mod acted;

@@ -122,7 +122,7 @@ async fn finish(
     new: Revision,
 ) -> Result<Made> {
     let follow = Follow::put(new.clone(), Some(Arc::clone(&held.revision)));
-    let prepared = transaction.prepare(vec![follow]);
+    let prepared = transaction.prepare(vec![follow])?;
     if by.dry_run {
         return Ok(Made::of(new));
     }

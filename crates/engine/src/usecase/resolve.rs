@@ -47,7 +47,7 @@ pub(super) async fn resolve(
         Made::Draft(new) => *new,
     };
     transaction.move_refs(lifecycle::refs(open, old, old.lifecycle, new.commit)?);
-    let prepared = transaction.prepare(vec![Follow::put(new.clone(), Some(Arc::clone(old)))]);
+    let prepared = transaction.prepare(vec![Follow::put(new.clone(), Some(Arc::clone(old)))])?;
     if by.dry_run {
         return Ok(Acted::Done(Some(Arc::new(new))));
     }

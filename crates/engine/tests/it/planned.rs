@@ -102,6 +102,22 @@ fn verdicts(plan: &FleetPlan) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// A record that could not be stored is refused at the end of a draft's making: a plan says so as well.
+#[tokio::test(start_paused = true)]
+async fn a_plan_knows_of_records_that_are_too_large() {
+    let world = ready().await;
+    let first = key(NS, "deploy.shop.packagevariant-1");
+    world.twin.enlarge_record(&first);
+    let suppositions = Suppositions {
+        variants: vec![supposed(&world, &variant("shop", "shop"))],
+        ..Suppositions::default()
+    };
+    let foretold = plan(&world, suppositions).await;
+    assert_eq!(verdicts(&foretold), [("shop", "failed")]);
+    let why = &foretold.targets[0].why.1;
+    assert!(why.contains("it is too large"), "{why}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_a_plan_foretells_of_one_variant_is_what_is_then_written() {
     let world = ready().await;

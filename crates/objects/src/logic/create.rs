@@ -30,8 +30,7 @@ pub fn create(
     let versioned = means == Means::Put && version_of(&object).is_ok_and(|version| version != 0);
     // Nobody takes a version off that no store sees.
     let asked = meta(&object, "resourceVersion").to_owned();
-    let twice = metadata::single_owners(&mut object, means);
-    warnings.extend(twice);
+    warnings.extend(metadata::single_owners(&mut object, means));
     if let Some(metadata) = metadata_mut(&mut object) {
         metadata::texts_of_nulls(metadata);
     }

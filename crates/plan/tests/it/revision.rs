@@ -307,7 +307,7 @@ fn a_change_comes_to_one_thing() {
     assert_eq!(based, Action::Rebase);
     let draft = of(serde_json::json!({"state": "Draft"}));
     let early = of(serde_json::json!({"state": "Proposed", "annotations": anew}));
-    let later = action(draft.clone(), early, Door::Main);
+    let later = action(draft, early, Door::Main);
     assert_eq!(later, Action::Move(Lifecycle::Proposed));
     let mut going = of(serde_json::json!({"state": "Draft", "finalizers": ["a"]}));
     going.meta.deleted = Some("2026-01-01T00:00:00Z".to_owned());

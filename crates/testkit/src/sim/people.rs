@@ -61,6 +61,12 @@ pub(super) async fn found(store: &MemoryStore, url: &str) {
     push(&*outside, what).await;
 }
 
+/// Whether a repository has its branch.
+pub(super) fn is_founded(store: &MemoryStore, url: &str) -> bool {
+    let refs = store.outside(url).and_then(|outside| outside.refs());
+    refs.is_ok_and(|refs| refs.contains_key(&main()))
+}
+
 /// Moves the branch of a repository without touching any package.
 pub(super) async fn push_noise(store: &MemoryStore, ledger: &Ledger, url: &str) -> bool {
     let Ok(outside) = store.outside(url) else {

@@ -1,7 +1,8 @@
 //! People with git who push to refs that are ours to move: they take drafts away or back to an earlier commit, propose
 //! and tag by hand, mark for deletion, and work on the branch itself.
 
-use model::{CommitId, Revision};
+use engine::usecase::Made;
+use model::{CommitId, Lifecycle, ObjectKey, Revision};
 use store::{Expect, RefEdit, RefName, Scope, Submission};
 use tokio::time::Instant;
 
@@ -161,6 +162,25 @@ impl World {
                 let of = format!("{repo}/{package}");
                 self.durable.ledger.open().marked.insert(of);
             }
+        }
+    }
+
+    /// Somebody asks for a move: what is marked for deletion may go with its repository, also where nobody was answered.
+    pub(super) fn note_mark(&self, key: &ObjectKey, to: Lifecycle) {
+        let marked = self
+            .record(key)
+            .filter(|_| to == Lifecycle::DeletionProposed);
+        if let Some(record) = marked {
+            let of = format!("{}/{}", record.repository, record.package);
+            self.durable.ledger.open().marked.insert(of);
+        }
+    }
+
+    /// Whoever moved a revision was told where what somebody pushed beside it is kept: it is not in the revision any more.
+    pub(super) fn note_kept(&self, key: &ObjectKey, made: Option<&Made>) {
+        let kept = |made: &Made| made.warnings.iter().any(|w| w.contains("it is kept as"));
+        if made.is_some_and(kept) {
+            self.durable.ledger.open().forget_revision(key);
         }
     }
 

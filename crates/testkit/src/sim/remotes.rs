@@ -36,8 +36,15 @@ impl World {
             Some(Fault::Nowhere) => self.lead_nowhere(),
             Some(Fault::Restored) => self.restore(name, url),
             Some(Fault::Emptied) => {
-                self.durable.store.replace(url);
-                people::found(&self.durable.store, url).await;
+                let store = &self.durable.store;
+                let before = store.copy(url);
+                store.replace(url);
+                people::found(store, url).await;
+                if !people::is_founded(store, url) {
+                    // Nobody could push to it just then: it is the one that it was.
+                    store.put_copy(url, &before);
+                    return;
+                }
                 self.befell(url, Fault::Emptied);
                 self.forget(name, url);
             }

@@ -319,11 +319,12 @@ impl World {
     ) -> Result<Option<Made>, Violation> {
         let engine = self.engine.clone();
         let by = alice();
-        self.ask(
-            &format!("move {key} to {to}"),
-            engine.move_to(&by, key, door, to),
-        )
-        .await
+        self.note_mark(key, to);
+        let what = format!("move {key} to {to}");
+        let asked = engine.move_to(&by, key, door, to);
+        let made = self.ask(&what, asked).await?;
+        self.note_kept(key, made.as_ref());
+        Ok(made)
     }
 
     /// Rejects the proposal of a place, if it has one.
