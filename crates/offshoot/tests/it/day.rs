@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::bulk::admin;
-use crate::edges::{REPOSITORIES, REVISIONS, checkout, commit, register, until_there};
+use crate::edges::{REPOSITORIES, REVISIONS, VARIANTS, checkout, commit, register, until_there};
 use crate::plan::{DEPLOYMENT, SETS, upstream};
 use crate::plan_page::edit_in;
 use crate::process::{Process, git, repository, wait_for};
@@ -94,9 +94,10 @@ async fn a_day_with_24_variants_takes_eight_commands() {
 
     // It is tagged: what people do with git is none of the eight.
     commit(&work, "web/v2");
-    wait_for("a draft for each cluster", async || {
-        drafts(&server).await == 24
-    })
+    wait_for(
+        "a draft for each cluster, and its variant's word",
+        async || drafts(&server).await == 24 && conflicted(&server).await == 3,
+    )
     .await;
 
     let (code, told) = run("offshoot why pvset/web", "");
@@ -146,4 +147,19 @@ async fn drafts(server: &Process) -> usize {
     let list = server.get(REVISIONS).await;
     let items = list["items"].as_array().unwrap().iter();
     items.filter(|r| r["spec"]["lifecycle"] == "Draft").count()
+}
+
+/// How many variants say that they wait for a conflict to be decided.
+async fn conflicted(server: &Process) -> usize {
+    let list = server.get(VARIANTS).await;
+    let says = |v: &&Value| {
+        let all = v["status"]["conditions"].as_array();
+        all.is_some_and(|all| all.iter().any(|c| c["reason"] == "Conflicted"))
+    };
+    list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(says)
+        .count()
 }
