@@ -14,6 +14,10 @@ use crate::{Answer, CommitSpec, Content, Dir, Expect, RefEdit, RefName, RemoteSp
 const MESSAGE: &str = "Initial commit: Creating main branch";
 
 impl<D: Disk> RepoWriter<D> {
+    fn has(&self, name: &RefName) -> Result<bool> {
+        Ok(self.reader().disk.view()?.get(name)?.is_some())
+    }
+
     pub(crate) async fn ensure_branch(self: &Arc<Self>, spec: &RemoteSpec) -> Result<()> {
         let Some(branch) = &spec.branch else {
             return Ok(());
@@ -22,8 +26,17 @@ impl<D: Disk> RepoWriter<D> {
             attempt: "open a branch",
             why: e.to_string(),
         })?;
-        if self.reader().disk.view()?.get(&name)?.is_some() {
+        if self.has(&name)? {
             return Ok(());
+        }
+        // What a mirror holds may be of before somebody made the branch, and nothing is fetched into what cannot be opened.
+        if self.reader().disk.upstream().is_some() {
+            let who = &spec.credentials;
+            self.enqueue(None, |answer| Job::Fetch(answer, Arc::clone(who)))
+                .await??;
+            if self.has(&name)? {
+                return Ok(());
+            }
         }
         let none = || Error::NoBranch {
             url: self.reader().url.clone(),

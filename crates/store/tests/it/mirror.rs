@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use store::conformance::World as _;
-use store::{Answer, GitOptions, RefEdit, Submission};
+use store::{Answer, Error, GitOptions, RefEdit, RefName, RemoteSpec, Submission};
 
 use crate::git::Local;
 use crate::http::Remote;
@@ -121,3 +121,29 @@ async fn a_broken_ref_of_a_mirror_is_written_anew(of: GitOptions) {
 }
 
 both![a_broken_ref_of_a_mirror_is_written_anew];
+
+/// A branch that somebody makes after the mirror was filled is found: what cannot be opened would never be fetched again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_is_made_later_is_found() {
+    if !available() {
+        return;
+    }
+    let remote = Remote::new(GitOptions::default());
+    let served = remote.served();
+    let tree = git(&served, &["hash-object", "-t", "tree", "-w", "/dev/null"]);
+    let commit = git(&served, &["commit-tree", tree.trim(), "-m", "one"]);
+    let point = |name: &str| git(&served, &["update-ref", name, commit.trim()]);
+    point("refs/heads/other");
+    let spec = || RemoteSpec {
+        create_branch: None,
+        ..remote.spec()
+    };
+    for _ in 0..2 {
+        let opened = remote.store().open(spec()).await;
+        assert!(matches!(opened, Err(Error::NoBranch { .. })));
+    }
+    point("refs/heads/main");
+    let repo = remote.store().open(spec()).await.unwrap();
+    let head = repo.find_ref(&RefName::branch("main").unwrap()).unwrap();
+    assert_eq!(head.unwrap().to_string(), commit.trim());
+}
