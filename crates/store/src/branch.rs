@@ -14,8 +14,17 @@ use crate::{Answer, CommitSpec, Content, Dir, Expect, RefEdit, RefName, RemoteSp
 const MESSAGE: &str = "Initial commit: Creating main branch";
 
 impl<D: Disk> RepoWriter<D> {
-    fn has(&self, name: &RefName) -> Result<bool> {
-        Ok(self.reader().disk.view()?.get(name)?.is_some())
+    /// Whether the branch is there. What a mirror holds may be of before somebody made it, and nothing is fetched into what cannot be
+    /// opened: so its remote is asked.
+    async fn has(self: &Arc<Self>, name: &RefName, spec: &RemoteSpec) -> Result<bool> {
+        let there = || Ok(self.reader().disk.view()?.get(name)?.is_some());
+        if there()? || self.reader().disk.upstream().is_none() {
+            return there();
+        }
+        let who = Arc::clone(&spec.credentials);
+        self.enqueue(None, |answer| Job::Fetch(answer, who))
+            .await??;
+        there()
     }
 
     pub(crate) async fn ensure_branch(self: &Arc<Self>, spec: &RemoteSpec) -> Result<()> {
@@ -26,17 +35,8 @@ impl<D: Disk> RepoWriter<D> {
             attempt: "open a branch",
             why: e.to_string(),
         })?;
-        if self.has(&name)? {
+        if self.has(&name, spec).await? {
             return Ok(());
-        }
-        // What a mirror holds may be of before somebody made the branch, and nothing is fetched into what cannot be opened.
-        if self.reader().disk.upstream().is_some() {
-            let who = &spec.credentials;
-            self.enqueue(None, |answer| Job::Fetch(answer, Arc::clone(who)))
-                .await??;
-            if self.has(&name)? {
-                return Ok(());
-            }
         }
         let none = || Error::NoBranch {
             url: self.reader().url.clone(),
