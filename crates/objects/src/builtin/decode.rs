@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use serde_json::Value;
 
+use crate::printed::go_kind;
 use crate::schema::{Additional, Node, Type, object_meta};
 
 /// The first wrong JSON type in metadata, worded as Go's decoder does; none if all fit.
@@ -157,15 +158,7 @@ fn time_problem(text: &str, layout: &str, fraction: bool) -> Option<String> {
 fn text(value: &Value, node: &Node, path: &str) -> String {
     let typed = ["ObjectMeta.", "OwnerReference.", "ObjectReference."];
     let uid = path.ends_with(".uid") && typed.iter().any(|owner| path.starts_with(owner));
-    let found = match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) => "bool".to_owned(),
-        Value::Number(n) if n.is_f64() => format!("number {n}"),
-        Value::Number(_) => "number".to_owned(),
-        Value::String(_) => "string".to_owned(),
-        Value::Array(_) => "array".to_owned(),
-        Value::Object(_) => "object".to_owned(),
-    };
+    let found = go_kind(value);
     format!(
         "json: cannot unmarshal {found} into Go struct field {path} of type {}",
         if uid {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Moment, Rules, meta, metadata_mut, rv_of, update::finalizers};
+use crate::printed::go_kind;
 use crate::reason::Reason;
 use crate::schema::FieldError;
 use crate::status::Failure;
@@ -25,15 +26,10 @@ pub struct DeleteOptions {
 /// The first value that Go's type of these options cannot take.
 fn misfit(body: &Value) -> Option<String> {
     let told = |field: &str, value: &Value, wanted: &str| {
-        let found = match value {
-            Value::Null => return None,
-            Value::Bool(_) => "bool".to_owned(),
-            Value::Number(n) if n.is_f64() => format!("number {n}"),
-            Value::Number(_) => "number".to_owned(),
-            Value::String(_) => "string".to_owned(),
-            Value::Array(_) => "array".to_owned(),
-            Value::Object(_) => "object".to_owned(),
-        };
+        if value.is_null() {
+            return None;
+        }
+        let found = go_kind(value);
         Some(format!(
             "json: cannot unmarshal {found} into Go struct field {field} of type {wanted}"
         ))

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::printed::go_kind;
+
 /// The first value in a definition's schemas that Go's type of schemas cannot take.
 pub(crate) fn mismatch(crd: &Value) -> Option<String> {
     let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
@@ -88,15 +90,10 @@ fn field(name: &str, value: &Value, path: &str) -> Option<String> {
 }
 
 fn told(value: &Value, owner: &str, path: &str, wanted: &str) -> Option<String> {
-    let found = match value {
-        Value::Null => return None,
-        Value::Bool(_) => "bool".to_owned(),
-        Value::Number(n) if n.is_f64() => format!("number {n}"),
-        Value::Number(_) => "number".to_owned(),
-        Value::String(_) => "string".to_owned(),
-        Value::Array(_) => "array".to_owned(),
-        Value::Object(_) => "object".to_owned(),
-    };
+    if value.is_null() {
+        return None;
+    }
+    let found = go_kind(value);
     Some(match path {
         "" => format!("json: cannot unmarshal {found} into Go value of type {wanted}"),
         _ => format!(
