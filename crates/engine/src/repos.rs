@@ -47,12 +47,37 @@ pub(crate) struct Seen {
     pub(crate) again: BTreeSet<PackageName>,
     /// What of the branch is beyond the limits.
     pub(crate) beyond: Vec<String>,
+    /// Refs that we moved or took away since the last discovery began: what stands there later was not seen, wherever it leads.
+    pub(crate) moved: BTreeSet<RefName>,
 }
 
 impl Open {
     /// What the last discovery saw of it.
     pub(crate) fn last_seen(&self) -> Seen {
         lock(&self.seen).clone()
+    }
+
+    /// A discovery begins, before it reads the refs.
+    pub(crate) fn begins_to_look(&self) {
+        lock(&self.seen).moved.clear();
+    }
+
+    /// We moved these refs, or took them away: who brings one back to where it was seen last is heard, too.
+    pub(crate) fn has_moved(&self, names: Vec<RefName>) {
+        let mut seen = lock(&self.seen);
+        for name in &names {
+            seen.refs.remove(name);
+        }
+        seen.moved.extend(names);
+    }
+
+    /// What a discovery has seen is what the next one compares with, but for what we moved meanwhile.
+    pub(crate) fn has_looked(&self, mut now: Seen) {
+        let mut seen = lock(&self.seen);
+        now.tidied = seen.tidied;
+        now.refs.retain(|name, _| !seen.moved.contains(name));
+        now.moved = std::mem::take(&mut seen.moved);
+        *seen = now;
     }
 
     /// The namespace and name of the `Repository` object.

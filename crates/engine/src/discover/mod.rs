@@ -16,7 +16,7 @@ mod tags;
 mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use futures::StreamExt as _;
 use model::{CommitId, Lifecycle, PackageName, Revision};
@@ -62,6 +62,7 @@ const AT_ONCE: usize = 64;
 pub(crate) async fn repository(engine: &Engine, open: &Arc<Open>, fetch: bool) -> Result<Found> {
     count(&engine.counters().discoveries);
     let failed = |attempt| move |source| Error::Store { attempt, source };
+    open.begins_to_look();
     let refs = if fetch {
         let fetched = waiting::remote(engine, open.repo.url(), open.repo.fetch()).await;
         fetched.map_err(failed("fetch"))?
@@ -70,11 +71,7 @@ pub(crate) async fn repository(engine: &Engine, open: &Arc<Open>, fetch: bool) -
     };
     // Where the remote could not be asked when the repository was opened.
     recover::complete(engine, open).await?;
-    let before = open
-        .seen
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
+    let before = open.last_seen();
     let mut view = view(open, &refs)?;
     keep_branch(engine, open, &view, &before).await?;
     let (mut touched, beyond) = touched(engine, open, &view, &before)?;
@@ -113,21 +110,16 @@ pub(crate) async fn repository(engine: &Engine, open: &Arc<Open>, fetch: bool) -
     }
     problems.retain(|p| !p.ends_with(MISSING));
     problems.extend(whole::check_objects(engine, open).await?);
-    let tidied = open
-        .seen
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .tidied;
     let problems: Vec<String> = problems.into_iter().collect();
     let head = view.refs.get(&open.layout.branch_ref()?).copied();
-    *open.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen {
+    open.has_looked(Seen {
         refs: view.refs,
         whole: true,
         problems: problems.clone(),
-        tidied,
         again,
         beyond,
-    };
+        ..Seen::default()
+    });
     Ok(Found { head, problems })
 }
 

@@ -27,7 +27,12 @@ pub(super) async fn submit(
     registrations::may_write(engine, open)?;
     let address = open.repo.url();
     waiting::is_heard(engine, address)?;
-    waiting::remote(engine, address, hear(engine, open, submission)).await
+    let names = submission.refs.iter().map(|edit| edit.name.clone());
+    let names: Vec<RefName> = names.collect();
+    let heard = waiting::remote(engine, address, hear(engine, open, submission)).await;
+    // Also where it failed: part of it may stand.
+    open.has_moved(names);
+    heard
 }
 
 /// Moves refs that no record tells of: what a change that was cut short left to do.

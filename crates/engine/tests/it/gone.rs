@@ -5,7 +5,7 @@ use model::{ObjectKey, Revision, Status};
 use testkit::twin::key;
 
 use crate::variants::{quiet, ready, variant};
-use crate::world::{NS, World, repository};
+use crate::world::{NS, World, alice, input, repository};
 
 const DRAFT: &str = "deploy.shop.packagevariant-1";
 const DEPLOY: &str = "file:///git/deploy.git";
@@ -216,4 +216,26 @@ async fn what_is_recorded_of_a_repository_that_has_gone_goes_when_everything_is_
     world.engine.look_at_everything();
     world.rest().await;
     assert_eq!(of_deploy(&world), [""; 0]);
+}
+
+/// No look saw that it went: it stands where the last one saw it, and its record is gone.
+#[tokio::test(start_paused = true)]
+async fn a_deleted_draft_that_an_older_copy_brings_back_is_listed_again() {
+    let world = ready().await;
+    let draft = input("deploy", "shop", "mine", crate::people::init());
+    let namespace = key(NS, "any").namespace;
+    let made = world.engine.create(&alice(), &namespace, draft).await;
+    let made = made.expect("a draft").revision.key.clone();
+    look(&world).await;
+    let copy = world.store.copy(DEPLOY);
+    let deleted = world
+        .engine
+        .delete(&alice(), &made, &Default::default())
+        .await;
+    deleted.expect("deleted");
+    assert!(!world.names().contains(&made.name.to_string()));
+    world.store.put_copy(DEPLOY, &copy);
+    look(&world).await;
+    assert!(world.names().contains(&made.name.to_string()), "it is back");
+    quiet(&world).await;
 }
