@@ -201,7 +201,11 @@ async fn write_status(engine: &Engine, observed: &Observed, status: &SetStatus) 
             engine.learn_set(written);
             Ok(true)
         }
-        Err(error) if error.class == Class::NotFound => Ok(false),
+        // As of variants: a watch may tell of it late, or never.
+        Err(error) if error.class == Class::NotFound => {
+            engine.learn_set_gone(key, version);
+            Ok(false)
+        }
         Err(error) => Err::<bool, Error>(port(error)),
     }
 }

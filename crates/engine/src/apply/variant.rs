@@ -173,7 +173,10 @@ async fn finalizers(
             Ok(written)
         }
         // It went meanwhile: that is what was wanted.
-        Err(error) if error.class == Class::NotFound && !add => Ok(String::new()),
+        Err(error) if error.class == Class::NotFound && !add => {
+            engine.learn_variant_gone(key, version);
+            Ok(String::new())
+        }
         Err(error) => Err(port(error)),
     }
 }
@@ -201,7 +204,11 @@ async fn write_status(
             });
             Ok(true)
         }
-        Err(error) if error.class == Class::NotFound => Ok(false),
+        // A watch may tell of it late, or never: what was written meanwhile brought it back to what is known.
+        Err(error) if error.class == Class::NotFound => {
+            engine.learn_variant_gone(key, &version);
+            Ok(false)
+        }
         Err(error) => Err(port(error)),
     }
 }

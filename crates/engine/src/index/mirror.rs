@@ -1,5 +1,8 @@
 //! A map of objects that only ever goes forward.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -90,20 +93,25 @@ impl<T: Versioned> Mirror<T> {
     /// Takes a deletion; `None` if it was gone or has come back since.
     pub(crate) fn delete(&mut self, key: &ObjectKey, version: &str) -> Option<Changed<T>> {
         let at = number(version);
-        let known = number(self.items.get(key)?.version());
-        if known != u128::MAX && at < known {
+        let known = self.items.get(key).map(|item| number(item.version()));
+        if known.is_some_and(|known| known != u128::MAX && at < known) {
             return None;
         }
         let old = self.items.remove(key);
         // Without a version there is nothing to compare with: a late event may bring it back,
         // and the next one takes it away.
         if at != u128::MAX {
-            self.gone.insert(key.clone(), at);
+            // Also of what is not known: the event that tells of it, or the answer to its creation, may come later.
+            let last = self.gone.entry(key.clone()).or_default();
+            *last = at.max(*last);
             if self.gone.len() > TOMBSTONES {
                 self.gone.pop_first();
             }
         }
-        Some(Changed { old, new: None })
+        old.map(|old| Changed {
+            old: Some(old),
+            new: None,
+        })
     }
 
     /// Takes everything there is, whatever was known: versions are not compared. Returns what differs.
