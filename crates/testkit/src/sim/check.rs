@@ -57,7 +57,9 @@ impl World {
             let record = self.record(&revision);
             let published = record.as_ref().is_some_and(|r| r.lifecycle.is_published());
             let kept = self.is_left_over(seen, record.as_ref(), *commit)?;
-            if workspace.starts_with(MACHINE) && !published && !kept {
+            // One that an older copy brought back stands beside the one that was made since.
+            let back = self.durable.ledger.open().is_brought_back(url, name);
+            if workspace.starts_with(MACHINE) && !published && !kept && !back {
                 let of = maker.filter(|_| self.tenants == Tenants::Shared || self.rolls());
                 open.entry((package, of)).or_default().insert(workspace);
             }

@@ -12,7 +12,7 @@ use super::fixtures::TARGETS;
 use super::people;
 use super::ports::Ports;
 
-/// For how long a proposal that a person pushed may be unknown: a remote is looked at every two seconds, and may be out of reach for
+/// For how long a proposal that a person pushed, or a draft that an older copy brought back, may be unknown: a remote is looked at every two seconds, and may be out of reach for
 /// nine. Until then it is the person's; once it is known it goes with its variant or is told of.
 const UNHEARD: Duration = Duration::from_secs(15);
 
@@ -68,8 +68,9 @@ impl Ports {
         let told = |name: &store::RefName| {
             let promises = self.ledger.open();
             let of = (url.to_string(), name.to_string());
-            let since = promises.proposed.get(&of).map(Instant::elapsed);
-            since.is_none_or(|since| since > UNHEARD)
+            let since = [&promises.proposed, &promises.brought_back].map(|when| when.get(&of));
+            let mut since = since.into_iter().flatten().map(Instant::elapsed);
+            since.all(|since| since > UNHEARD)
         };
         for (name, commit) in refs.iter().filter(|(name, _)| told(name)) {
             // Another variant's, of a namespace that writes to the same place, is none of its business.

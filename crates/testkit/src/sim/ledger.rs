@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use model::{CommitId, ObjectKey, RevisionNumber, TreeId, Uid};
+use store::RefName;
 use tokio::time::Instant;
 
 use super::fixtures::TENANT;
@@ -83,6 +84,8 @@ pub(super) struct Promises {
     pub(super) rolled: Option<Rolled>,
     /// When people proposed by git beside an open draft, by address and ref.
     pub(super) proposed: BTreeMap<(String, String), Instant>,
+    /// When an older copy of a repository brought open drafts back, by address and ref.
+    pub(super) brought_back: BTreeMap<(String, String), Instant>,
     /// Packages of which a person marked something for deletion by git, as `repository/package`.
     pub(super) marked: BTreeSet<String>,
     /// What was done and should not have been.
@@ -161,6 +164,12 @@ impl Promises {
         }
         *highest = number;
         Ok(())
+    }
+
+    /// Whether an older copy of its repository brought an open draft back.
+    pub(super) fn is_brought_back(&self, url: &str, name: &RefName) -> bool {
+        let of = (url.to_owned(), name.to_string());
+        self.brought_back.contains_key(&of)
     }
 
     /// Nothing is promised any more about what a variant made of a package: it was told to go.

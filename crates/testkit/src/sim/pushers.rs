@@ -227,7 +227,14 @@ impl World {
                     .iter()
                     .any(|c| c.path.is_empty() || c.path.contains(&*marker))
             };
-            if !self.records().iter().filter(of_it).any(named) {
+            // Tagged, it is published: who goes back to an older revision replaces it knowingly.
+            let tagged = format!("refs/tags/{package}/");
+            let mut published = false;
+            for (name, at) in seen.refs.iter() {
+                let of_it = name.as_str().starts_with(&tagged);
+                published |= of_it && carries(&seen.files(*at, &package)?, &marker);
+            }
+            if !published && !self.records().iter().filter(of_it).any(named) {
                 return broken(format!(
                     "I10: the branch of {repo} has lost {marker} of {package}"
                 ));

@@ -1,6 +1,7 @@
 //! What befalls repositories while we use them: they cannot be reached for a while, are tidied by whoever owns them, put
 //! back to an older copy, made anew, and hold refs that lead nowhere.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use store::RefName;
@@ -93,9 +94,27 @@ impl World {
             self.durable.chaos.say(format!("{url} is copied"));
             return;
         };
+        let before = self.open_refs(url);
         self.durable.store.put_copy(url, &copy);
         self.befell(url, Fault::Restored);
         self.forget(name, url);
+        let back = self.open_refs(url);
+        let mut promises = self.durable.ledger.open();
+        for name in back.difference(&before) {
+            let of = (url.to_owned(), name.to_string());
+            promises.brought_back.insert(of, Instant::now());
+        }
+    }
+
+    /// The refs of drafts and proposals; none where they cannot be read, which the next look tells.
+    fn open_refs(&self, url: &str) -> BTreeSet<RefName> {
+        let seen = self.durable.store.outside(url).and_then(|o| o.refs());
+        let seen = seen.unwrap_or_default();
+        let open = |name: &RefName| {
+            let short = name.short();
+            short.starts_with("drafts/") || short.starts_with("proposed/")
+        };
+        seen.keys().filter(|name| open(name)).cloned().collect()
     }
 
     /// What was in a repository is gone by somebody's will: nothing is promised about it any more.

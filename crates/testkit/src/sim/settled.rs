@@ -85,7 +85,9 @@ impl World {
             let told = self.left_out(namespace, repo);
             let lost = stand.keys().find(|(name, _)| !told.contains(name));
             if let Some((name, _)) = lost {
-                return broken(format!("I2: {name} of {namespace}/{repo} has no record"));
+                return broken(format!(
+                    "I2: {name} of {namespace}/{repo} has no record, and is not among {told:?}"
+                ));
             }
         }
         Ok(())
