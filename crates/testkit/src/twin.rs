@@ -6,6 +6,7 @@
 //! randomness.
 
 mod cluster;
+mod kinds;
 mod records;
 mod table;
 
@@ -17,7 +18,7 @@ use engine::ports::{
     Clock, ClusterEvent, Gvk, Ids, ObjectContent, ObjectSummary, Ports, Secret, StoredRepository,
     StoredSet, StoredVariant,
 };
-use model::{Namespace, ObjectKey, ObjectMeta, ObjectName, Pairs, Revision, Uid, UpstreamSource};
+use model::{Namespace, ObjectKey, ObjectMeta, ObjectName, Revision, Uid, UpstreamSource};
 
 use table::Table;
 
@@ -55,10 +56,6 @@ struct State {
     /// What another server kept of revisions.
     inherited: BTreeMap<ObjectKey, ObjectMeta>,
     large: BTreeSet<ObjectKey>,
-}
-
-fn revision_set_kind() -> Gvk {
-    Gvk::of("config.porch.kpt.dev/v1alpha1", "PackageRevisionSet")
 }
 
 /// Any other object.
@@ -213,75 +210,6 @@ impl Twin {
         )
     }
 
-    /// Serves a kind.
-    pub fn serve(&self, kind: &Gvk) {
-        self.state().objects.entry(kind.clone()).or_default();
-    }
-
-    /// Removes a kind with all its objects, as the end of its definition does: nobody is told of each of them.
-    pub fn unserve(&self, kind: &Gvk) {
-        self.wrote();
-        self.state().objects.remove(kind);
-    }
-
-    /// Makes or changes any object; its kind is served from then on.
-    pub fn put_object(
-        &self,
-        kind: &Gvk,
-        object: &ObjectKey,
-        labels: &[(&str, &str)],
-        data: Option<&str>,
-        spec: Option<&str>,
-    ) {
-        let state = &mut *self.state();
-        self.wrote();
-        let labels: Pairs = labels
-            .iter()
-            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-            .collect();
-        let table = state.objects.entry(kind.clone()).or_default();
-        table::apply(table, &mut state.version, object.clone(), |_| Thing {
-            summary: ObjectSummary {
-                key: object.clone(),
-                version: String::new(),
-                object: Arc::new(plan::set::Object {
-                    name: object.name.to_string(),
-                    namespace: object.namespace.to_string(),
-                    labels: labels.clone(),
-                    annotations: Pairs::new(),
-                }),
-            },
-            content: ObjectContent {
-                version: String::new(),
-                data: data.map(Into::into),
-                spec: spec.map(Into::into),
-                labels,
-            },
-        });
-    }
-
-    /// Makes or changes a `PackageRevisionSet`.
-    pub fn put_revision_set(&self, object: &ObjectKey, sources: Vec<UpstreamSource>) {
-        let spec = format!("{sources:?}");
-        self.state().revision_sets.insert(object.clone(), sources);
-        self.put_object(&revision_set_kind(), object, &[], None, Some(&spec));
-    }
-
-    /// Removes a `PackageRevisionSet`.
-    pub fn delete_revision_set(&self, object: &ObjectKey) {
-        self.state().revision_sets.remove(object);
-        self.delete_object(&revision_set_kind(), object);
-    }
-
-    /// Removes any object.
-    pub fn delete_object(&self, kind: &Gvk, object: &ObjectKey) {
-        let state = &mut *self.state();
-        self.wrote();
-        if let Some(table) = state.objects.get_mut(kind) {
-            table.remove(object, &mut state.version);
-        }
-    }
-
     /// Asks for a variant's deletion, as its user.
     pub fn delete_variant(&self, namespace: &str, name: &str) {
         let state = &mut *self.state();
@@ -368,15 +296,6 @@ impl Twin {
     /// As [`Twin::list_late_records`], of repositories.
     pub fn list_late_repositories(&self, past: Vec<StoredRepository>) {
         self.state().repositories.list_late(past);
-    }
-
-    /// As [`Twin::list_late_records`], of other objects: those of them that were there.
-    pub fn list_late_objects(&self, kind: &Gvk, was_there: impl Fn(&ObjectKey) -> bool) {
-        if let Some(table) = self.state().objects.get_mut(kind) {
-            let mut past = table.all();
-            past.retain(|thing| was_there(&thing.summary.key));
-            table.list_late(past);
-        }
     }
 
     /// Whether it is known who wrote a variant or set, from now on.

@@ -35,6 +35,7 @@ mod settled;
 mod steps;
 mod table;
 mod tenants;
+mod touch;
 mod watch;
 mod world;
 
