@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{directory, files, text};
+use model::Lifecycle;
+
+use super::{directory, files, stage, text};
 use crate::client::{Client, PACKAGES, object};
 use crate::exit::Failure;
 
@@ -19,10 +21,13 @@ pub(super) async fn run(client: &Client, name: &str, only: &[String]) -> Result<
     let revision = client
         .get(&object(PACKAGES, &client.namespace, name))
         .await?;
-    let lifecycle = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
-    if lifecycle != "Draft" {
-        let hint = match lifecycle.as_str() {
-            "Proposed" => format!("offshoot rpkg reject {name} takes it back into draft"),
+    let now = stage(&revision);
+    if now != Some(Lifecycle::Draft) {
+        let lifecycle = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
+        let hint = match now {
+            Some(Lifecycle::Proposed) => {
+                format!("offshoot rpkg reject {name} takes it back into draft")
+            }
             _ => format!("offshoot rpkg copy {name} --workspace NAME makes a draft of it"),
         };
         return Err(

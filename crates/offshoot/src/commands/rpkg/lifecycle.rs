@@ -34,7 +34,8 @@ pub(super) async fn alone(
         }
         _ => {
             let why = Failure::new(outcome.message.clone());
-            let why = match misfit(name, verb, &outcome.lifecycle) {
+            let now = Lifecycle::parse(&outcome.lifecycle);
+            let why = match misfit(name, verb, now) {
                 Some(way) => why.hint(way),
                 None => why,
             };
@@ -130,10 +131,10 @@ fn is_as_seen(revision: &Value, entry: &Entry) -> Result<(), Failure> {
 }
 
 /// What to do instead where a verb is not for a revision.
-fn misfit(name: &str, verb: Verb, now: &str) -> Option<String> {
+fn misfit(name: &str, verb: Verb, now: Option<Lifecycle>) -> Option<String> {
     Some(match verb {
         Verb::Propose => format!("make a draft of it: offshoot rpkg copy {name} --workspace …"),
-        Verb::Approve if now == "Draft" => {
+        Verb::Approve if now == Some(Lifecycle::Draft) => {
             format!("propose it first: offshoot rpkg propose {name}")
         }
         Verb::Approve => format!("keep it with offshoot rpkg reject {name}"),
@@ -162,8 +163,8 @@ pub(super) fn told(name: &str, verb: Verb, why: Failure) -> Failure {
 
 /// What became of a revision.
 pub(super) fn said(verb: Verb, outcome: &BulkOutcome) -> &'static str {
-    match (verb, outcome.lifecycle.as_str()) {
-        (Verb::Reject, "Published") => "no longer proposed for deletion",
+    match (verb, Lifecycle::parse(&outcome.lifecycle)) {
+        (Verb::Reject, Some(Lifecycle::Published)) => "no longer proposed for deletion",
         (Verb::Reject, _) => "no longer proposed for approval",
         _ => participle(verb),
     }

@@ -29,6 +29,7 @@ mod which;
 
 use std::process::ExitCode;
 
+use model::Lifecycle;
 use plan::revision::Verb;
 use serde_json::Value;
 
@@ -142,6 +143,16 @@ pub(super) fn items(list: &Value) -> &[Value] {
         .and_then(Value::as_array)
         .map(Vec::as_slice)
         .unwrap_or_default()
+}
+
+/// Where a revision stands; `None` where that is nothing that is known here.
+fn stage(revision: &Value) -> Option<Lifecycle> {
+    Lifecycle::parse(api::str_at(revision, &["spec", "lifecycle"])?)
+}
+
+/// Whether a revision is a draft or a proposal.
+fn is_open(revision: &Value) -> bool {
+    stage(revision).is_some_and(|now| !now.is_published())
 }
 
 pub(super) fn text(object: &Value, path: &[&str]) -> Option<String> {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::alike::Stated;
 use super::classify::{Classified, Unclassified, classify};
 use super::entry::{self, Entry};
-use super::{items, lifecycle, steps, text, upgrade};
+use super::{is_open, items, lifecycle, steps, text, upgrade};
 use crate::cli::remote::Which;
 use crate::client::{Client, PACKAGES, REPOSITORIES, collection};
 use crate::commands::waiting::waited;
@@ -145,11 +145,6 @@ async fn found(client: &Client, which: &Which) -> Result<Vec<OfClass>, Failure> 
         say(&format!("{count} without a class here ({why}): {shown}"));
     }
     Ok(found)
-}
-
-fn is_open(revision: &Value) -> bool {
-    let now = text(revision, &["spec", "lifecycle"]);
-    matches!(now.as_deref(), Some("Draft" | "Proposed"))
 }
 
 /// A revision with what it is compared with, among all that are there.

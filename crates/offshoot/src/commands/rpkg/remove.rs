@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::Lifecycle::{self, DeletionProposed, Draft, Proposed, Published};
 use plan::revision::Verb;
 use serde_json::{Value, json};
 
 use super::bulk::{self, Asked};
 use super::entry::{self, Entry};
-use super::{items, text};
+use super::{is_open, items, stage, text};
 use crate::client::{Client, PACKAGES, VARIANTS, collection};
 use crate::commands::{say, write_out};
 use crate::exit::Failure;
@@ -56,18 +57,18 @@ pub(super) async fn package(
     if dry_run {
         return Ok(String::new());
     }
-    let of = |wanted: &[&str]| -> Vec<Entry> {
+    let of = |wanted: &[Lifecycle]| -> Vec<Entry> {
         let some = all
             .iter()
             .flat_map(|(_, revisions)| revisions)
-            .filter(|r| wanted.contains(&lifecycle(r).as_str()));
+            .filter(|r| stage(r).is_some_and(|now| wanted.contains(&now)));
         some.filter_map(|r| entry(client, r)).collect()
     };
     // What is open goes first: it may hold what is published.
     for (verb, lifecycles) in [
-        (Verb::Delete, &["Draft", "Proposed"][..]),
-        (Verb::ProposeDeletion, &["Published"]),
-        (Verb::Delete, &["Published", "DeletionProposed"]),
+        (Verb::Delete, &[Draft, Proposed][..]),
+        (Verb::ProposeDeletion, &[Published]),
+        (Verb::Delete, &[Published, DeletionProposed]),
     ] {
         let entries = of(lifecycles);
         if !entries.is_empty() {
@@ -193,8 +194,7 @@ fn no_maker(variants: &[Value], name: &str, repository: &str) -> Result<(), Fail
 
 /// Who may not approve the deletion of what is published would stop halfway, with the drafts gone.
 async fn may_finish(client: &Client, name: &str, revisions: &[Value]) -> Result<(), Failure> {
-    let open = |r: &&Value| matches!(lifecycle(r).as_str(), "Draft" | "Proposed");
-    if revisions.iter().all(|r| open(&r)) {
+    if revisions.iter().all(is_open) {
         return Ok(());
     }
     let review = json!({
@@ -219,16 +219,16 @@ async fn may_finish(client: &Client, name: &str, revisions: &[Value]) -> Result<
 fn steps(name: &str, repository: &str, revisions: &[Value]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for revision in revisions {
-        let what = match (is_head(revision), lifecycle(revision).as_str()) {
+        let what = match (is_head(revision), is_open(revision)) {
             (true, _) => "its directory on the branch",
-            (false, "Draft" | "Proposed") => "drafts and proposals",
-            (false, _) => "published revisions with their tags",
+            (false, true) => "drafts and proposals",
+            (false, false) => "published revisions with their tags",
         };
         *counts.entry(what).or_default() += 1;
     }
     let open: Vec<String> = revisions
         .iter()
-        .filter(|r| !is_head(r) && matches!(lifecycle(r).as_str(), "Draft" | "Proposed"))
+        .filter(|r| !is_head(r) && is_open(r))
         .filter_map(|r| text(r, &["metadata", "name"]))
         .collect();
     let parts: Vec<String> = counts
@@ -252,10 +252,6 @@ fn steps(name: &str, repository: &str, revisions: &[Value]) -> String {
 fn is_head(revision: &Value) -> bool {
     let number = revision.pointer("/spec/revision").and_then(Value::as_i64);
     number == Some(-1)
-}
-
-fn lifecycle(revision: &Value) -> String {
-    text(revision, &["spec", "lifecycle"]).unwrap_or_default()
 }
 
 fn entry(client: &Client, revision: &Value) -> Option<Entry> {
