@@ -157,13 +157,20 @@ impl Request<'_> {
             act: act.clone(),
             seen: entry.tree.clone(),
             class: entry.class.clone(),
-            approver: self.allows("update", "approval", &entry.name).await,
+            approver: self
+                .allows_all(Verb::Approve.takes(None), &entry.name)
+                .await,
         }))
     }
 
-    async fn allows(&self, verb: &str, subresource: &str, name: &ObjectName) -> bool {
-        self.allows_of("packagerevisions", verb, subresource, name)
-            .await
+    async fn allows_all(&self, rights: &[(&str, &str)], name: &ObjectName) -> bool {
+        for (verb, subresource) in rights {
+            let own = "packagerevisions";
+            if !self.allows_of(own, verb, subresource, name).await {
+                return false;
+            }
+        }
+        true
     }
 
     async fn allows_of(
@@ -190,11 +197,13 @@ impl Request<'_> {
     async fn may(&self, act: &Act, name: &ObjectName) -> Result<(), Refusal> {
         let own = "packagerevisions";
         // Deciding a conflict saves files, or accepts what they hold.
-        let wanted: &[(&str, &str, &str)] = match act {
-            Act::Verb(Verb::Propose | Verb::ProposeDeletion) => &[(own, "update", "")],
-            Act::Verb(Verb::Approve | Verb::Reject) => &[(own, "update", "approval")],
-            Act::Verb(Verb::Delete) => &[(own, "delete", "")],
-            Act::Resolve(_) => &[
+        let wanted: Vec<(&str, &str, &str)> = match act {
+            // What it takes of the revision as it stands is judged with that.
+            Act::Verb(verb) => {
+                let takes = verb.takes(None).iter();
+                takes.map(|(verb, of)| (own, *verb, *of)).collect()
+            }
+            Act::Resolve(_) => vec![
                 (own, "update", ""),
                 ("packagerevisionresources", "update", ""),
             ],
@@ -210,8 +219,8 @@ impl Request<'_> {
         let Some((resource, asked, subresource)) = denied else {
             return Ok(());
         };
-        let resource = match *subresource {
-            "" => (*resource).to_owned(),
+        let resource = match subresource {
+            "" => resource.to_owned(),
             sub => format!("{resource}/{sub}"),
         };
         let text = format!(

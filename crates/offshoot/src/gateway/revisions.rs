@@ -2,7 +2,8 @@
 
 use apiserver::gateway::{Attributes, Call, Outcome, Refusal, RefusalClass, Verb};
 use engine::usecase::{Input, Made};
-use model::{Door, Namespace};
+use model::{Door, Lifecycle, Namespace};
+use plan::revision;
 use serde_json::Value;
 
 use super::refusal::{invalid, refusal};
@@ -107,7 +108,7 @@ async fn update(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
 }
 
 async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
-    may_approve(gateway, call).await?;
+    may_delete(gateway, call).await?;
     let deleted = gateway
         .engine
         .delete(&caller(call), &key(call)?, &preconditions(call))
@@ -119,33 +120,33 @@ async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
     }))
 }
 
-/// To delete what was published is to approve the proposal of its deletion: whoever may only make and propose drafts
-/// may not.
-async fn may_approve(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
+/// Whether the caller has the rights that a deletion takes beside that of the request itself.
+async fn may_delete(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
     let old = call.old.as_ref();
     let lifecycle = old.and_then(|old| api::str_at(old, &["spec", "lifecycle"]));
-    if lifecycle != Some("DeletionProposed") {
-        return Ok(());
+    let takes = revision::Verb::Delete.takes(lifecycle.and_then(Lifecycle::parse));
+    for &(verb, subresource) in takes.iter().filter(|(_, of)| !of.is_empty()) {
+        let asked = Attributes {
+            user: &call.user,
+            verb,
+            group: &call.group,
+            resource: &call.resource,
+            subresource,
+            namespace: &call.namespace,
+            name: &call.name,
+            path: "",
+        };
+        if gateway.handle.core().may(&asked).await.allowed {
+            continue;
+        }
+        let text = format!(
+            "packagerevisions.{} {:?} is forbidden: its deletion is approved by whoever may approve: User {:?} cannot {verb} \
+             resource \"packagerevisions/{subresource}\" in API group {:?} in the namespace {:?}",
+            call.group, call.name, call.user.name, call.group, call.namespace
+        );
+        return Err(Refusal::new(RefusalClass::Denied, text));
     }
-    let approval = Attributes {
-        user: &call.user,
-        verb: "update",
-        group: &call.group,
-        resource: &call.resource,
-        subresource: "approval",
-        namespace: &call.namespace,
-        name: &call.name,
-        path: "",
-    };
-    if gateway.handle.core().may(&approval).await.allowed {
-        return Ok(());
-    }
-    let text = format!(
-        "packagerevisions.{} {:?} is forbidden: its deletion is approved by whoever may approve: User {:?} cannot update \
-         resource \"packagerevisions/approval\" in API group {:?} in the namespace {:?}",
-        call.group, call.name, call.user.name, call.group, call.namespace
-    );
-    Err(Refusal::new(RefusalClass::Denied, text))
+    Ok(())
 }
 
 fn outcome(made: Made) -> Outcome {

@@ -9,6 +9,9 @@ use super::Rejected;
 use crate::conflicts;
 use crate::variant::words;
 
+/// The right to approve.
+const APPROVAL: (&str, &str) = ("update", "approval");
+
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
@@ -48,6 +51,19 @@ impl Verb {
     /// Reads the word.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| verb.as_str() == text)
+    }
+
+    /// The rights that it takes of a revision in this lifecycle, if that is known: each a verb and a subresource of package
+    /// revisions, which is empty for themselves.
+    pub fn takes(self, now: Option<Lifecycle>) -> &'static [(&'static str, &'static str)] {
+        match (self, now) {
+            (Self::Propose | Self::ProposeDeletion, _) => &[("update", "")],
+            (Self::Approve | Self::Reject, _) => &[APPROVAL],
+            // To delete what was published is to approve the proposal of its deletion: whoever may only make and propose
+            // drafts may not.
+            (Self::Delete, Some(Lifecycle::DeletionProposed)) => &[("delete", ""), APPROVAL],
+            (Self::Delete, _) => &[("delete", "")],
+        }
     }
 }
 
@@ -131,7 +147,7 @@ pub fn meant(name: &str, now: Lifecycle, verb: Verb) -> Fit {
                 .to_owned(),
         ),
         (Verb::Delete, _) => Fit::Delete {
-            approves: now == DeletionProposed,
+            approves: verb.takes(Some(now)).contains(&APPROVAL),
         },
     }
 }
