@@ -26,7 +26,7 @@ pub(crate) struct SimArgs {
     /// This seed alone, with its whole story.
     #[arg(long)]
     seed: Option<u64>,
-    /// Break something on purpose: no-durability, no-lease, no-deduplication, reads-for-anybody, foreign-owners,
+    /// Break something on purpose: no-durability, no-lease, no-deduplication, reads-for-anybody, selects-unmarked, foreign-owners,
     /// taken-for-sent or believes; with --rollouts loses-marks, unpinned, forgets-rollouts, forgets-halts, forgets-before
     /// or forgets-takes.
     #[arg(long)]

@@ -78,7 +78,9 @@ impl Credentials for FromSecret {
                 bound(&secret, &self.address).map_err(unfit)?;
                 credential(&secret).map_err(unfit)
             }
-            Found::Absent | Found::KindMissing => Err(unfit("not found".to_owned())),
+            Found::Absent | Found::KindMissing | Found::ClusterScoped => {
+                Err(unfit("not found".to_owned()))
+            }
             Found::Forbidden(why) => Err(refused(why)),
             Found::WriterUnknown => Err(unfit("is named by nobody who is recorded".to_owned())),
         }

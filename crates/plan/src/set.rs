@@ -16,6 +16,7 @@ mod observed;
 mod ready;
 mod render;
 mod rollout;
+mod select;
 mod status;
 mod step;
 mod unroll;
@@ -33,6 +34,7 @@ pub use observed::{
     Subject, Unread,
 };
 pub use rollout::{MemberPlace, PAUSE, RETRY, UNDO, is_early, step_of, steps, waits_for_step};
+pub use select::KindScope;
 pub use status::{news, next_after, status_after};
 pub use step::{Outcome, Plan, Step};
 pub use unroll::MAX_TARGETS;

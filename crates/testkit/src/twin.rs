@@ -18,7 +18,7 @@ use engine::ports::{
     Clock, ClusterEvent, Gvk, Ids, ObjectContent, ObjectSummary, Ports, Secret, StoredRepository,
     StoredSet, StoredVariant,
 };
-use model::{Namespace, ObjectKey, ObjectMeta, ObjectName, Revision, Uid, UpstreamSource};
+use model::{Namespace, ObjectKey, ObjectMeta, ObjectName, Pairs, Revision, Uid, UpstreamSource};
 
 use table::Table;
 
@@ -41,6 +41,10 @@ struct State {
     /// Names of records that were removed.
     retired: BTreeSet<ObjectKey>,
     objects: BTreeMap<Gvk, Table<Thing>>,
+    /// The kinds of them that lie in no namespace.
+    scoped: BTreeSet<Gvk>,
+    /// The labels of namespaces.
+    namespaces: BTreeMap<Namespace, Pairs>,
     secrets: BTreeMap<ObjectKey, Secret>,
     /// What package revision sets take; the objects themselves are among the others.
     revision_sets: BTreeMap<ObjectKey, Vec<UpstreamSource>>,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Injection, InjectionOutcome, Injector, KeptInjection, ObjectKey, ObjectName, Variant};
+use plan::set::KindScope;
 use plan::variant::Writer;
 
 use super::Sink;
@@ -111,6 +112,7 @@ async fn look(
         Found::Absent => InjectionOutcome::Absent,
         Found::KindMissing => InjectionOutcome::KindMissing,
         Found::Forbidden(why) => InjectionOutcome::Unreadable(why),
+        Found::ClusterScoped => KindScope::not_injected(&gvk.to_string()),
     }))
 }
 

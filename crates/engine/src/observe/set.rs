@@ -8,8 +8,8 @@ use model::{
     VariantSet,
 };
 use plan::set::{
-    Compiled, Existing, Object, Observed, Published, RepositoryObject, SelectionFailure, Subject,
-    variant_name,
+    Compiled, Existing, KindScope, Object, Observed, Published, RepositoryObject, SelectionFailure,
+    Subject, variant_name,
 };
 use plan::variant::base_of;
 
@@ -190,13 +190,16 @@ async fn select(
     };
     // Also a kind that is not served yet is followed: it may be, one day (V11).
     sink.follow(&gvk);
-    match engine.ports().cluster.may_select(&gvk, &requester).await {
-        Ok(Found::Here(())) => {}
-        Ok(Found::KindMissing | Found::Absent) => return Err(SelectionFailure::KindMissing),
-        Ok(Found::Forbidden(why)) => return Err(SelectionFailure::Forbidden(why)),
-        Ok(Found::WriterUnknown) => return Err(SelectionFailure::WriterUnknown),
-        Err(error) => return Err(SelectionFailure::Unavailable(error.to_string())),
-    }
+    let found = match engine.ports().cluster.listable(&gvk, &requester).await {
+        Ok(Found::Here(scope)) => Ok(scope),
+        Ok(Found::KindMissing | Found::Absent | Found::ClusterScoped) => {
+            Err(SelectionFailure::KindMissing)
+        }
+        Ok(Found::Forbidden(why)) => Err(SelectionFailure::Forbidden(why)),
+        Ok(Found::WriterUnknown) => Err(SelectionFailure::WriterUnknown),
+        Err(error) => Err(SelectionFailure::Unavailable(error.to_string())),
+    };
+    KindScope::may_select(found, &set.key.namespace, selector)?;
     let unread = || SelectionFailure::Unavailable(format!("{gvk} has not been read yet"));
     engine.world(|w| {
         let mirror = w.objects.kind(&gvk).filter(|m| m.is_loaded());

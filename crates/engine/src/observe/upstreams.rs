@@ -94,7 +94,9 @@ async fn read(
             let problems = model::join_problems(&problems);
             Err(stays(format!("{what} cannot be used: {problems}")))
         }
-        Ok(Found::Absent | Found::KindMissing) => Err(stays(format!("could not find {what}"))),
+        Ok(Found::Absent | Found::KindMissing | Found::ClusterScoped) => {
+            Err(stays(format!("could not find {what}")))
+        }
         Ok(Found::Forbidden(why)) => Err(stays(format!("{what} may not be read: {why}"))),
         Ok(Found::WriterUnknown) => Err(Unread {
             writer_unknown: true,

@@ -10,7 +10,7 @@ use model::{
     SetStatus, Text, UpstreamSource, Variant, VariantSet, VariantStatus,
 };
 
-use plan::set::Object;
+use plan::set::{KindScope, Object};
 
 use super::{Feed, Known, PortError};
 
@@ -133,6 +133,8 @@ pub enum Found<T> {
     Forbidden(String),
     /// Nobody knows who wrote the object that it is read for: it is read for nobody (X6).
     WriterUnknown,
+    /// The kind lies in no namespace, and was looked for in one: nothing of it was read.
+    ClusterScoped,
 }
 
 impl<T> Found<T> {
@@ -144,6 +146,7 @@ impl<T> Found<T> {
             Self::KindMissing => Some(Found::KindMissing),
             Self::Forbidden(why) => Some(Found::Forbidden(why)),
             Self::WriterUnknown => Some(Found::WriterUnknown),
+            Self::ClusterScoped => Some(Found::ClusterScoped),
         }
     }
 }
@@ -321,9 +324,13 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         requester: &Requester,
     ) -> Result<Found<ObjectContent>, PortError>;
 
-    /// Whether the requester may list this kind, and whether a cluster-scoped kind may be selected
-    /// from this namespace (S5). `Here` if so.
-    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError>;
+    /// Where a kind lies that is there to stay (S3), if the requester may list it there: in the requester's namespace, or
+    /// across the cluster.
+    async fn listable(
+        &self,
+        kind: &Gvk,
+        requester: &Requester,
+    ) -> Result<Found<KindScope>, PortError>;
 
     /// Whether whoever plans may be told what an object holds or, without a name, which objects of a kind there are in
     /// a namespace (everywhere, for a cluster-scoped kind). Whoever carries out what is decided tells nobody (F2).

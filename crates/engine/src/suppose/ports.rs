@@ -11,6 +11,7 @@ use model::{
     Class, Namespace, ObjectKey, Problem, RepositoryStatus, Revision, SetStatus, Uid,
     UpstreamSource, Variant, VariantStatus,
 };
+use plan::set::KindScope;
 
 use crate::ports::{
     Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
@@ -124,12 +125,16 @@ impl Cluster for ReadOnlyCluster {
             .await
     }
 
-    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
+    async fn listable(
+        &self,
+        kind: &Gvk,
+        requester: &Requester,
+    ) -> Result<Found<KindScope>, PortError> {
         let namespace = &requester.key.namespace;
         if !self.real.may_be_told(kind, namespace, None).await? {
             return untold("list", kind, &format!("namespace {namespace}"));
         }
-        self.real.may_select(kind, &self.requester(requester)).await
+        self.real.listable(kind, &self.requester(requester)).await
     }
 
     async fn revision_set(

@@ -42,6 +42,7 @@ mod rollouts_spec;
 mod rollouts_undone;
 mod schedule;
 mod sets;
+mod sets_unscoped;
 mod tenancy;
 mod upstreams;
 mod variants;

@@ -14,6 +14,7 @@ use model::{
     Class, Namespace, ObjectKey, ObjectName, Problem, RepositoryStatus, SetStatus, Uid,
     UpstreamSource, Variant, VariantStatus,
 };
+use plan::set::KindScope;
 use serde_json::{Value, json};
 
 use super::object_api::{ObjectApi, Part, Served};
@@ -207,9 +208,7 @@ impl Cluster for ApiCluster {
             return Ok(Found::KindMissing);
         };
         if !served.namespaced {
-            return Ok(Found::Forbidden(format!(
-                "{kind} is cluster-scoped and cannot be injected"
-            )));
+            return Ok(Found::ClusterScoped);
         }
         let found = self
             .api
@@ -219,19 +218,20 @@ impl Cluster for ApiCluster {
         Ok(found.map_or(Found::Absent, |object| Found::Here(holds(&object))))
     }
 
-    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
-        if kind.group.is_empty() && kind.kind == "Secret" {
-            // S4: Secrets are never selectable.
-            return Ok(Found::Forbidden("Secrets cannot be selected".to_owned()));
-        }
+    async fn listable(
+        &self,
+        kind: &Gvk,
+        requester: &Requester,
+    ) -> Result<Found<KindScope>, PortError> {
         let Some(served) = self.selectable(kind).await? else {
             return Ok(Found::KindMissing);
         };
+        let namespace = &requester.key.namespace;
         let wanted = requester::Wanted {
             verb: "list",
             kind,
             namespace: match served.namespaced {
-                true => requester.key.namespace.as_str(),
+                true => namespace.as_str(),
                 false => "",
             },
             name: "",
@@ -240,22 +240,14 @@ impl Cluster for ApiCluster {
             return Ok(not);
         }
         if served.namespaced {
-            return Ok(Found::Here(()));
+            return Ok(Found::Here(KindScope::Namespaced));
         }
-        // S5: cluster-scoped kinds only where the namespace says so.
-        let namespace = self.namespace(&requester.key.namespace).await?;
+        let namespace = self.namespace(namespace).await?;
         let meta = namespace.as_ref().map(api::read_meta).unwrap_or_default();
-        let mark = "offshoot.dev/cluster-targets";
-        let allowed = [&meta.labels, &meta.annotations]
-            .iter()
-            .any(|map| map.get(mark).is_some_and(|v| v == "true"));
-        if allowed {
-            return Ok(Found::Here(()));
-        }
-        Ok(Found::Forbidden(format!(
-            "{kind} is cluster-scoped: namespace {} must carry {mark}: \"true\"",
-            requester.key.namespace
-        )))
+        Ok(Found::Here(KindScope::Cluster {
+            labels: meta.labels,
+            annotations: meta.annotations,
+        }))
     }
 
     async fn may_be_told(

@@ -13,6 +13,7 @@ use super::diff::{Desired, diff};
 use super::observed::{Existing, Followed, Observed, Subject};
 use super::render::Renderer;
 use super::rollout::steer;
+use super::select::is_secret;
 use super::status;
 use super::unroll::{Failure, MAX_TARGETS, Origin, Source, Unrolled, unroll};
 use super::{Compiled, Plan};
@@ -114,20 +115,16 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     plan
 }
 
-/// Secrets are never selectable (S4).
+/// What is said of a set that names Secrets: it asks for what no right gives.
 fn secrets(set: &VariantSet) -> Option<String> {
     set.spec
         .targets
         .iter()
         .enumerate()
         .find_map(|(i, target)| match &target.selection {
-            TargetSelection::ObjectSelector { selector, .. }
-                if selector.api_version == "v1" && selector.kind == "Secret" =>
-            {
-                Some(format!(
-                    "spec.targets[{i}].objectSelector: Secrets cannot be selected"
-                ))
-            }
+            TargetSelection::ObjectSelector { selector, .. } if is_secret(selector) => Some(
+                format!("spec.targets[{i}].objectSelector: Secrets cannot be selected"),
+            ),
             _ => None,
         })
 }

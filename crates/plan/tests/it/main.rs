@@ -19,6 +19,7 @@ mod matrix;
 mod repository;
 mod revision;
 mod rollouts;
+mod selects;
 mod set;
 mod set_bounds;
 mod set_guard;

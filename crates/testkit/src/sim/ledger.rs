@@ -88,6 +88,8 @@ pub(super) struct Promises {
     pub(super) brought_back: BTreeMap<(String, String), Instant>,
     /// Packages of which a person marked something for deletion by git, as `repository/package`.
     pub(super) marked: BTreeSet<String>,
+    /// Since when the first namespace lacks the mark that lets its sets select what lies in no namespace (S5).
+    pub(super) unmarked: Option<Instant>,
     /// What was done and should not have been.
     pub(super) wrong: Vec<String>,
     /// Where each tag stood when it was first seen.

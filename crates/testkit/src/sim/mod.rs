@@ -19,6 +19,7 @@ mod faults;
 pub(crate) mod fixtures;
 mod git;
 mod ledger;
+mod marks;
 mod matrix;
 mod mutant;
 mod people;

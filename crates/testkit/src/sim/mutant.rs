@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::ports::{
-    Change, Cluster as _, Expect, PortError, RecordWrite, Records as _, StoredVariant,
+    Change, Cluster as _, Expect, Found, PortError, RecordWrite, Records as _, StoredVariant,
 };
 use model::{CommitId, Digest, ObjectKey, Revision, SetStatus, Variant};
+use plan::set::KindScope;
 use plan::variant::words::ROLLOUT;
 use store::{Answer, MemoryStore, Published, RefEdit, RefName, Scope, Submission};
 
@@ -25,6 +26,8 @@ pub enum Mutant {
     NoDeduplication,
     /// What is injected is read whoever asks.
     ReadsForAnybody,
+    /// What lies in no namespace is selected as if it lay in one.
+    SelectsUnmarked,
     /// A record gets the owner of the same revision in another namespace.
     ForeignOwners,
     /// A change that is pushed again after a lost answer takes its objects for sent: the remote refuses
@@ -68,11 +71,12 @@ impl Mutant {
     pub const OF_MOVES: [Self; 2] = [Self::ForgetsPlaces, Self::ForgetsMoves];
 
     /// All others.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::NoDurability,
         Self::NoLease,
         Self::NoDeduplication,
         Self::ReadsForAnybody,
+        Self::SelectsUnmarked,
         Self::ForeignOwners,
         Self::TakenForSent,
         Self::Believes,
@@ -85,6 +89,7 @@ impl Mutant {
             Self::NoLease => "no-lease",
             Self::NoDeduplication => "no-deduplication",
             Self::ReadsForAnybody => "reads-for-anybody",
+            Self::SelectsUnmarked => "selects-unmarked",
             Self::ForeignOwners => "foreign-owners",
             Self::TakenForSent => "taken-for-sent",
             Self::Believes => "believes",
@@ -219,6 +224,14 @@ pub(super) async fn update_variant(
     drop(twin.set_variant_status(key, version, &status).await);
     let broken = twin.variant(key.namespace.as_str(), key.name.as_str());
     Ok(broken.unwrap_or(written))
+}
+
+/// Breaks what is known of a kind that a set selects from.
+pub(super) fn break_scope(mutant: Option<Mutant>, found: Found<KindScope>) -> Found<KindScope> {
+    match (mutant, found) {
+        (Some(Mutant::SelectsUnmarked), Found::Here(_)) => Found::Here(KindScope::Namespaced),
+        (_, found) => found,
+    }
 }
 
 /// Breaks what a set remembers.

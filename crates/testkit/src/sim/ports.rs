@@ -15,6 +15,7 @@ use model::{
     Class, Namespace, ObjectKey, Problem, RepositoryStatus, Revision, SetStatus, Uid,
     UpstreamSource, Variant, VariantStatus,
 };
+use plan::set::KindScope;
 use store::MemoryStore;
 
 use super::chaos::Chaos;
@@ -298,9 +299,14 @@ impl Cluster for Ports {
         self.twin.object(kind, key, &requester).await
     }
 
-    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
+    async fn listable(
+        &self,
+        kind: &Gvk,
+        requester: &Requester,
+    ) -> Result<Found<KindScope>, PortError> {
         self.read("may select")?;
-        self.twin.may_select(kind, requester).await
+        let found = self.twin.listable(kind, requester).await?;
+        Ok(mutant::break_scope(self.mutant, found))
     }
 
     async fn revision_set(
@@ -378,6 +384,7 @@ impl Cluster for Ports {
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
         self.rolls(variant, None);
         self.gives(variant);
+        self.spreads(variant);
         let variant = &mutant::break_variant(self.mutant, variant);
         let write = self.twin.create_variant(variant);
         self.attempt(("create variant", &variant.key), || false, write)

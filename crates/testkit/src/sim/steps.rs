@@ -56,12 +56,14 @@ pub(super) async fn walk(world: &mut World) -> Stepped {
     world.give_rights_back();
     // Nobody is told of a right that is given back: it is found out at the next look at everything.
     let denied = !world.durable.ledger.open().denied.is_empty();
-    world.pass(if denied { 25_000 } else { 1 }).await?;
+    let waits = world.give_mark_back() || denied;
+    world.pass(if waits { 25_000 } else { 1 }).await?;
     world.finale().await
 }
 
 impl World {
     async fn step(&mut self) -> Stepped {
+        self.remark();
         if self.wide_step().await? {
             return Ok(());
         }

@@ -80,6 +80,8 @@ pub(super) struct World {
     pub(super) cold: BTreeSet<String>,
     /// Decides what the second namespace does and what befalls remotes, apart from the rest.
     pub(super) wide: Dice,
+    /// Decides when sets may select sites, in worlds where these lie in no namespace.
+    pub(super) marks: Option<Dice>,
     /// The second namespace.
     pub(super) tenants: Tenants,
     /// All hosts that were ever injected in the second namespace.
@@ -148,6 +150,7 @@ impl World {
             world.pushers = world.wide.one_in(3);
             world.troubled = world.wide.one_in(3) || world.durable.chaos.is_about_remotes();
         }
+        world.settle_sites(seed);
         world.furnish().await;
         let twin = &world.durable.twin;
         twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
@@ -215,6 +218,7 @@ impl World {
             moved: None,
             cold: BTreeSet::new(),
             wide: Dice::new(seed ^ 0x7e4a_4715),
+            marks: None,
             tenants: Tenants::None,
             theirs: Vec::new(),
             troubled: false,
@@ -228,7 +232,7 @@ impl World {
         let Durable { twin, store, .. } = &self.durable;
         people::found(store, BLUEPRINTS).await;
         people::release(store, BLUEPRINTS, 1).await;
-        twin.serve(&fixtures::site());
+        self.serve_sites();
         twin.put_repository(fixtures::repository("blueprints", BLUEPRINTS, "none"));
         for (name, url) in TARGETS {
             people::found(store, url).await;

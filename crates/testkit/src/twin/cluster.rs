@@ -8,9 +8,10 @@ use engine::ports::{
     PortError, Reader, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
-    Class, Namespace, ObjectKey, ObjectName, Problem, RepositoryStatus, SetStatus, Uid,
+    Class, Namespace, ObjectKey, ObjectName, Pairs, Problem, RepositoryStatus, SetStatus, Uid,
     UpstreamSource, Variant, VariantStatus,
 };
+use plan::set::KindScope;
 
 use super::Twin;
 use super::table::{self, HasMeta, Item, Table};
@@ -145,24 +146,35 @@ impl Cluster for Twin {
         let Some(table) = state.objects.get(kind) else {
             return Ok(Found::KindMissing);
         };
+        if state.scoped.contains(kind) {
+            return Ok(Found::ClusterScoped);
+        }
         Ok(match table.get(key) {
             Some(thing) => Found::Here(thing.content.clone()),
             None => Found::Absent,
         })
     }
 
-    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
-        if kind.kind == "Secret" {
-            return Ok(Found::Forbidden("secrets are never selectable".to_owned()));
-        }
+    async fn listable(
+        &self,
+        kind: &Gvk,
+        requester: &Requester,
+    ) -> Result<Found<KindScope>, PortError> {
         let state = self.state();
+        if !state.objects.contains_key(kind) {
+            return Ok(Found::KindMissing);
+        }
         if state.unsigned.contains(&requester.key) {
             return Ok(Found::WriterUnknown);
         }
-        Ok(match state.objects.get(kind) {
-            Some(_) => Found::Here(()),
-            None => Found::KindMissing,
-        })
+        if !state.scoped.contains(kind) {
+            return Ok(Found::Here(KindScope::Namespaced));
+        }
+        let labels = state.namespaces.get(&requester.key.namespace).cloned();
+        Ok(Found::Here(KindScope::Cluster {
+            labels: labels.unwrap_or_default(),
+            annotations: Pairs::new(),
+        }))
     }
 
     async fn may_be_told(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::ports::{Gvk, ObjectContent, ObjectSummary};
-use model::{ObjectKey, Pairs, UpstreamSource};
+use model::{Namespace, ObjectKey, Pairs, UpstreamSource};
 
 use super::{Thing, Twin, table};
 
@@ -15,6 +15,23 @@ impl Twin {
     /// Serves a kind.
     pub fn serve(&self, kind: &Gvk) {
         self.state().objects.entry(kind.clone()).or_default();
+    }
+
+    /// Serves a kind whose objects lie in no namespace.
+    pub fn serve_at_cluster_scope(&self, kind: &Gvk) {
+        self.state().scoped.insert(kind.clone());
+        self.serve(kind);
+    }
+
+    /// Labels a namespace, or takes the label off.
+    pub fn label_namespace(&self, namespace: &Namespace, label: &str, value: Option<&str>) {
+        let state = &mut *self.state();
+        self.wrote();
+        let labels = state.namespaces.entry(namespace.clone()).or_default();
+        match value {
+            Some(value) => labels.insert(label.to_owned(), value.to_owned()),
+            None => labels.remove(label),
+        };
     }
 
     /// Removes a kind with all its objects, as the end of its definition does: nobody is told of each of them.
@@ -38,6 +55,10 @@ impl Twin {
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
             .collect();
+        let namespace = match state.scoped.contains(kind) {
+            true => String::new(),
+            false => object.namespace.to_string(),
+        };
         let table = state.objects.entry(kind.clone()).or_default();
         table::apply(table, &mut state.version, object.clone(), |_| Thing {
             summary: ObjectSummary {
@@ -45,7 +66,7 @@ impl Twin {
                 version: String::new(),
                 object: Arc::new(plan::set::Object {
                     name: object.name.to_string(),
-                    namespace: object.namespace.to_string(),
+                    namespace: namespace.clone(),
                     labels: labels.clone(),
                     annotations: Pairs::new(),
                 }),

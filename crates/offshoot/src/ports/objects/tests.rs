@@ -107,7 +107,7 @@ async fn a_kind_whose_definition_goes_is_heard_of() {
         kind: OurKind::Repository,
         key: key(NS, "any"),
     };
-    let asked = cluster.may_select(&kind(), &requester).await.unwrap();
+    let asked = cluster.listable(&kind(), &requester).await.unwrap();
     assert_ne!(asked, Found::KindMissing);
 
     remove(&server, &definitions(), "", "sites.example.test").await;
@@ -117,7 +117,7 @@ async fn a_kind_whose_definition_goes_is_heard_of() {
         .objects_now(&kind(), &Namespace::parse(NS).unwrap())
         .await;
     assert_eq!(now.unwrap(), None);
-    let asked = cluster.may_select(&kind(), &requester).await.unwrap();
+    let asked = cluster.listable(&kind(), &requester).await.unwrap();
     assert_eq!(asked, Found::KindMissing);
     let Some(Delta::Put(one)) = next(&mut feed).await else {
         panic!("it is marked");

@@ -4,6 +4,7 @@ use apiserver::{Server, Whose};
 use engine::ports::{Cluster, Found};
 use model::{Namespace, ObjectKey, ObjectName};
 use objectstore::{Memory, Options};
+use plan::set::KindScope;
 use serde_json::{Value, json};
 
 use super::*;
@@ -198,14 +199,14 @@ async fn x6_a_variant_that_a_set_made_reads_as_whoever_wrote_the_set() {
         key: key("fan"),
     };
     let kind = Gvk::of("v1", "ConfigMap");
-    let selects = cluster.may_select(&kind, &requester).await.unwrap();
+    let selects = cluster.listable(&kind, &requester).await.unwrap();
     assert!(matches!(selects, Found::Forbidden(_)), "{selects:?}");
     let mut object = handle.get(&sets(), NS, "fan").await.unwrap().unwrap();
     object["spec"]["upstream"]["revision"] = 2.into();
     let updated = handle.update(&sets(), NS, "fan", object, &admin()).await;
     let updated = updated.unwrap();
-    let selects = cluster.may_select(&kind, &requester).await.unwrap();
-    assert!(matches!(selects, Found::Here(())), "{selects:?}");
+    let selects = cluster.listable(&kind, &requester).await.unwrap();
+    assert_eq!(selects, Found::Here(KindScope::Namespaced));
     // Its variants say so once the set wrote them anew.
     let controllers = crate::ports::controllers(&handle);
     change(&server, &controllers, |object| {
@@ -307,8 +308,44 @@ async fn x6_nothing_is_read_for_nobody() {
         key: key("nobody"),
     };
     let kind = Gvk::of("v1", "ConfigMap");
-    let selects = cluster.may_select(&kind, &nobody).await.unwrap();
+    let selects = cluster.listable(&kind, &nobody).await.unwrap();
     assert_eq!(selects, Found::WriterUnknown);
     let named = cluster.revision_set(&key("any"), &nobody).await.unwrap();
     assert!(matches!(named, Found::WriterUnknown), "{named:?}");
+}
+
+/// S5: what decides about a kind without namespaces is what the set's own namespace carries; nothing of it is injected.
+#[tokio::test]
+async fn a_kind_without_namespaces_tells_what_the_namespace_carries() {
+    let server = server().await;
+    let handle = server.handle();
+    let set = handle.create(&sets(), NS, set(), &admin()).await.unwrap();
+    made_by(&server, &set).await;
+    let mark = json!({ "metadata": { "labels": { "offshoot.dev/cluster-targets": "true" } } });
+    let namespaces = apiserver::ResourceName::new("", "v1", "namespaces");
+    let marked = handle.patch(&namespaces, "", NS, "", &mark, &admin()).await;
+    marked.unwrap();
+    let cluster = ApiCluster::new(Embedded::new(handle));
+    let kind = Gvk::of("v1", "Namespace");
+    let by_set = Requester {
+        kind: OurKind::Set,
+        key: key("fan"),
+    };
+    let Found::Here(KindScope::Cluster { labels, .. }) =
+        cluster.listable(&kind, &by_set).await.unwrap()
+    else {
+        panic!("it lies in no namespace");
+    };
+    assert_eq!(
+        labels
+            .get("offshoot.dev/cluster-targets")
+            .map(String::as_str),
+        Some("true")
+    );
+    let by_variant = Requester {
+        kind: OurKind::Variant,
+        key: key("v"),
+    };
+    let found = cluster.object(&kind, &key(NS), &by_variant).await;
+    assert_eq!(found.unwrap(), Found::ClusterScoped);
 }
