@@ -15,7 +15,7 @@ use std::fmt;
 
 use model::{Class, Door, Lifecycle, Refusal};
 
-pub use approve::{APPROVED_CLASS, ApproveObserved, EXPECTED_TREE, Publish, approve, next_number};
+pub use approve::{APPROVED_CLASS, ApproveObserved, EXPECTED_TREE, Publish, approve};
 pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
 pub use delete::{DeleteObserved, DeletePlan, Follower, delete, follows};
 pub use many::{Fit, IN_CONFLICT, Verb, fit, is_as_seen, meant};

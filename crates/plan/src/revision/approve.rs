@@ -124,7 +124,7 @@ fn base(o: &ApproveObserved) -> Result<(), Rejected> {
 }
 
 /// The next number of a package: beyond every one that was ever given, gaps allowed (X5).
-pub fn next_number(siblings: &[Arc<Revision>], highest: i64) -> RevisionNumber {
+fn next_number(siblings: &[Arc<Revision>], highest: i64) -> RevisionNumber {
     let known = siblings.iter().map(|s| s.revision.0).max().unwrap_or(0);
     RevisionNumber(known.max(highest).max(0).saturating_add(1))
 }

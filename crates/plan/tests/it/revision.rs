@@ -6,8 +6,7 @@ use std::sync::Arc;
 use model::{Door, Lifecycle, Revision};
 use plan::revision::{
     Action, ApproveObserved, CreateObserved, CreatePlan, Creation, DeleteObserved, Follower,
-    Rejected, Source, Update, UpdateObserved, approve, create, delete, next_number, propose, save,
-    update,
+    Rejected, Source, Update, UpdateObserved, approve, create, delete, propose, save, update,
 };
 use plan::variant::RepositorySummary;
 
@@ -172,12 +171,17 @@ fn follower(world: &Json) -> Follower {
 
 #[test]
 fn numbers_are_never_used_again() {
-    let world = Json(serde_json::json!({"siblings": [
-        {"ws": "a", "n": 2}, {"ws": "b", "state": "Draft"}, {"placeholder": true}]}));
-    let siblings = revisions(&world, "siblings", "");
-    assert_eq!(next_number(&siblings, 0).0, 3);
-    assert_eq!(next_number(&siblings, 7).0, 8);
-    assert_eq!(next_number(&[], 0).0, 1);
+    let number = |siblings: serde_json::Value, highest: &str| {
+        let world = Json(serde_json::json!({
+            "revision": {"ws": "v9", "state": "Proposed"}, "siblings": siblings, "highest": highest}));
+        let publish = approve(&approval(&world)).expect("nothing is in the way");
+        publish.number.0
+    };
+    let siblings = serde_json::json!([
+        {"ws": "a", "n": 2}, {"ws": "b", "state": "Draft"}, {"placeholder": true}]);
+    assert_eq!(number(siblings.clone(), "0"), 3);
+    assert_eq!(number(siblings, "7"), 8);
+    assert_eq!(number(serde_json::json!([]), "0"), 1);
 }
 
 /// The main door and the approval door, from everywhere to everywhere.
