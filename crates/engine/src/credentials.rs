@@ -10,7 +10,7 @@ use model::{Class, Namespace, ObjectKey, ObjectName};
 use store::{Credential, CredentialError, Credentials, Hosts};
 
 use crate::Engine;
-use crate::ports::{Cluster, Found, PortError, Reader, Secret};
+use crate::ports::{Found, PortError, Reader, Secret, Secrets};
 
 /// Kubernetes' own type for user name and password.
 const BASIC: &str = "kubernetes.io/basic-auth";
@@ -30,7 +30,7 @@ pub(crate) fn of_secret(
     reader: Reader,
 ) -> Arc<dyn Credentials> {
     Arc::new(FromSecret {
-        cluster: Arc::clone(&engine.ports().cluster),
+        secrets: Arc::clone(&engine.ports().secrets),
         namespace: namespace.clone(),
         name: secret.filter(|name| !name.is_empty()).map(str::to_owned),
         address: address.to_owned(),
@@ -40,7 +40,7 @@ pub(crate) fn of_secret(
 
 /// Credentials of a Secret, and the certificates of its namespace.
 struct FromSecret {
-    cluster: Arc<dyn Cluster>,
+    secrets: Arc<dyn Secrets>,
     namespace: Namespace,
     /// The Secret; `None` for no credentials.
     name: Option<String>,
@@ -71,7 +71,7 @@ impl Credentials for FromSecret {
         };
         let name = ObjectName::parse(name).map_err(|e| refused(e.to_string()))?;
         let key = ObjectKey::new(self.namespace.clone(), name);
-        let found = self.cluster.secret(&key, &self.reader).await;
+        let found = self.secrets.secret(&key, &self.reader).await;
         let unfit = |why: String| refused(format!("secret {key} {why}"));
         match found.map_err(failed)? {
             Found::Here(secret) => {
@@ -87,7 +87,7 @@ impl Credentials for FromSecret {
     }
 
     async fn ca_bundle(&self, _url: &str) -> Result<Option<Vec<u8>>, CredentialError> {
-        self.cluster.trusted(&self.namespace).await.map_err(failed)
+        self.secrets.trusted(&self.namespace).await.map_err(failed)
     }
 }
 

@@ -236,7 +236,7 @@ impl Engine {
         &self,
         key: &model::ObjectKey,
     ) -> crate::Result<Option<Arc<crate::ports::StoredRepository>>> {
-        let now = self.ports().cluster.repository(key).await;
+        let now = self.ports().repositories.get(key).await;
         let now = now.map_err(|source| crate::Error::Port { source })?;
         if let Some(now) = &now {
             self.learn_repository(now.clone());
@@ -400,7 +400,7 @@ impl Engine {
             reason: reason.to_owned(),
             message,
         };
-        self.inner.ports.cluster.event(event).await;
+        self.inner.ports.events.tell(event).await;
     }
 }
 

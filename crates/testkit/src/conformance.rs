@@ -3,42 +3,69 @@
 //!
 //! A [`World`] is fresh for each case of [`cases`]. Cases return what went wrong as text and never panic.
 
+mod around;
+mod kinds;
 mod objects;
 mod records;
 mod samples;
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
-use engine::ports::{Cluster, Delta, Feed, PortError, Records};
+use engine::ports::{Delta, Feed, PortError, Ports};
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use model::{Class, ObjectKey, Revision, Variant};
+use serde_json::Value;
 
 /// What a case answers with: nothing, or what went wrong.
 pub type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
+/// Makes an object of ours, given as people write it.
+type Make = dyn Fn(Value) -> BoxFuture<'static, ()> + Send + Sync;
+
 /// One implementation.
-#[derive(Debug, Clone)]
 pub struct World {
-    records: Arc<dyn Records>,
-    cluster: Arc<dyn Cluster>,
+    ports: Ports,
+    make: Box<Make>,
     /// A draft, as it could be written: it has neither uid nor version.
     revision: Revision,
     /// A variant in the same namespace.
     variant: Variant,
+    /// A set and a repository of the variant's name, as people write them.
+    set: Value,
+    repository: Value,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").finish_non_exhaustive()
+    }
 }
 
 impl World {
-    /// An implementation that holds nothing yet but this namespace.
-    pub fn new(records: Arc<dyn Records>, cluster: Arc<dyn Cluster>, namespace: &str) -> Self {
+    /// An implementation that holds nothing yet but this namespace, and how people make objects there.
+    pub fn new(
+        ports: Ports,
+        namespace: &str,
+        make: impl Fn(Value) -> BoxFuture<'static, ()> + Send + Sync + 'static,
+    ) -> Self {
+        let variant = samples::variant(namespace);
         Self {
-            records,
-            cluster,
+            ports,
+            make: Box::new(make),
             revision: samples::revision(namespace),
-            variant: samples::variant(namespace),
+            set: samples::set(&variant.key),
+            repository: samples::repository(&variant.key),
+            variant,
         }
+    }
+
+    /// Somebody makes an object.
+    async fn make(&self, object: &Value) {
+        (self.make)(object.clone()).await;
     }
 }
 
@@ -71,8 +98,14 @@ pub fn cases() -> Vec<Case> {
         objects::an_object_goes_with_its_last_finalizer,
         objects::a_deletion_is_of_the_object_with_that_uid,
         objects::a_watch_tells_everything_then_every_change,
-        objects::what_is_not_there_is_none,
-        objects::a_kind_that_is_not_served_is_an_answer,
+        kinds::a_set_keeps_what_is_reported_of_it,
+        kinds::a_repository_keeps_what_is_reported_of_it,
+        kinds::those_of_a_namespace_are_listed,
+        around::what_is_not_there_is_none,
+        around::a_kind_that_is_not_served_is_an_answer,
+        around::nothing_is_read_for_an_object_that_nobody_wrote,
+        around::a_secret_is_given_to_whoever_named_it,
+        around::an_event_is_no_write_of_what_it_is_about,
     ]
 }
 

@@ -7,6 +7,7 @@
 
 mod cluster;
 mod kinds;
+mod ours;
 mod records;
 mod table;
 
@@ -18,7 +19,10 @@ use engine::ports::{
     Clock, ClusterEvent, Gvk, Ids, ObjectContent, ObjectSummary, Ports, Secret, StoredRepository,
     StoredSet, StoredVariant,
 };
-use model::{Namespace, ObjectKey, ObjectMeta, ObjectName, Pairs, Revision, Uid, UpstreamSource};
+use model::{
+    Namespace, ObjectKey, ObjectMeta, ObjectName, Pairs, Repository, Revision, Uid, UpstreamSource,
+    VariantSet,
+};
 
 use table::Table;
 
@@ -81,7 +85,12 @@ impl Twin {
     pub fn ports(self: &Arc<Self>, clock: &Arc<TestClock>) -> Ports {
         Ports {
             records: Arc::clone(self) as Arc<dyn engine::ports::Records>,
+            variants: Arc::clone(self) as Arc<dyn engine::ports::Variants>,
+            sets: Arc::clone(self) as Arc<dyn engine::ports::Objects<VariantSet>>,
+            repositories: Arc::clone(self) as Arc<dyn engine::ports::Objects<Repository>>,
+            secrets: Arc::clone(self) as Arc<dyn engine::ports::Secrets>,
             cluster: Arc::clone(self) as Arc<dyn engine::ports::Cluster>,
+            events: Arc::clone(self) as Arc<dyn engine::ports::Events>,
             clock: Arc::clone(clock) as Arc<dyn Clock>,
             ids: Arc::new(TestIds::default()),
             functions: Arc::new(functions::BuiltIns),

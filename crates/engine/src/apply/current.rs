@@ -161,12 +161,12 @@ pub(super) async fn uncover(
 /// Whether the variant is as it was observed.
 async fn variant(engine: &Engine, observed: &Observed) -> Result<bool> {
     let (key, meta) = (observed.variant.key(), observed.variant.meta());
-    let cluster = &engine.ports().cluster;
-    let unmoved = cluster.variant_is_at(key, &meta.resource_version).await;
+    let variants = &engine.ports().variants;
+    let unmoved = variants.is_at(key, &meta.resource_version).await;
     if unmoved.map_err(port)? {
         return Ok(true);
     }
-    let now = cluster.variant(key).await.map_err(port)?;
+    let now = variants.get(key).await.map_err(port)?;
     let same = now.as_ref().is_some_and(|now| now.meta.stands_as(meta));
     if !same {
         tracing::debug!(%key, "not as it was observed");

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
-use model::{Class, Digest, ObjectKey, SetStatus, Uid};
+use model::{Class, Digest, ObjectKey, SetStatus, Uid, VariantSet};
 use plan::Next;
 use plan::set::{Observed, Outcome, Plan, Step, news, next_after, status_after};
 use plan::variant::Failure;
 
 use crate::error::port;
-use crate::ports::{EventType, OurKind, Point, PortError};
+use crate::ports::{EventType, OurKind, Point, PortError, reported};
 use crate::queue::Done;
 use crate::stats::count;
 use crate::{Engine, Error, Result, observe};
@@ -125,10 +125,10 @@ async fn all(engine: &Engine, observed: &Observed, steps: &[Step]) -> Result<Vec
 
 async fn one(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcome> {
     engine.point(Point::BeforeVariant)?;
-    let cluster = &engine.ports().cluster;
+    let variants = &engine.ports().variants;
     let result: Result<(), PortError> = match step {
         Step::Create(variant) => {
-            let stored = cluster.create_variant(variant).await;
+            let stored = variants.create(variant).await;
             stored.map(|stored| engine.learn_variant(stored))
         }
         Step::Update {
@@ -136,10 +136,10 @@ async fn one(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcom
             resource_version,
             ..
         } => {
-            let stored = cluster.update_variant(variant, resource_version).await;
+            let stored = variants.update(variant, resource_version).await;
             stored.map(|stored| engine.learn_variant(stored))
         }
-        Step::Delete { key, uid } => cluster.delete_variant(key, uid).await,
+        Step::Delete { key, uid } => variants.delete(key, uid).await,
     };
     match result {
         Ok(()) => {
@@ -193,12 +193,13 @@ async fn write_status(engine: &Engine, observed: &Observed, status: &SetStatus) 
         return Err(Error::conflict("the set's status was written meanwhile"));
     }
     let version = &now.meta.resource_version;
-    let cluster = &engine.ports().cluster;
-    match cluster.set_set_status(key, version, status).await {
+    match engine.ports().sets.set_status(key, version, status).await {
         Ok(written) => {
             count(&engine.counters().statuses);
             engine.inner.set_failures.clear(key);
-            engine.learn_set(written);
+            if !written.is_empty() {
+                engine.learn_set(reported::<VariantSet>(&now, written, status.clone()));
+            }
             Ok(true)
         }
         // As of variants: a watch may tell of it late, or never.

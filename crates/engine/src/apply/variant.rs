@@ -157,12 +157,9 @@ async fn finalizers(
     if add {
         list.push(finalizer.to_owned());
     }
-    let cluster = &engine.ports().cluster;
+    let variants = &engine.ports().variants;
     let version = &meta.resource_version;
-    match cluster
-        .set_finalizers(OurKind::Variant, key, version, &list)
-        .await
-    {
+    match variants.set_finalizers(key, version, &list).await {
         Ok(written) => {
             let now = engine.world(|w| w.variant(key).cloned());
             if let Some(now) = now.filter(|now| add && now.meta.uid == meta.uid) {
@@ -195,8 +192,8 @@ async fn write_status(
         return Ok(false);
     };
     let version = finalized.unwrap_or_else(|| now.meta.resource_version.clone());
-    let cluster = &engine.ports().cluster;
-    match cluster.set_variant_status(key, &version, status).await {
+    let variants = &engine.ports().variants;
+    match variants.set_status(key, &version, status).await {
         Ok(written) => {
             count(&engine.counters().statuses);
             learn(engine, &now, &version, written, |variant| {

@@ -12,7 +12,7 @@ use super::{Turn, cron};
 use crate::discover::Found;
 use crate::error::port;
 use crate::index::READ_ONLY;
-use crate::ports::{EventType, OurKind, Point, StoredRepository, rfc3339};
+use crate::ports::{EventType, OurKind, Point, StoredRepository, reported, rfc3339};
 use crate::queue::Done;
 use crate::registrations;
 use crate::repos::Open;
@@ -233,15 +233,15 @@ async fn write(
         return Ok(());
     }
     engine.point(Point::BeforeStatus)?;
-    let cluster = &engine.ports().cluster;
+    let repositories = &engine.ports().repositories;
     let version = &stored.meta.resource_version;
-    let written = cluster
-        .set_repository_status(&stored.key, version, &status)
-        .await;
+    let written = repositories.set_status(&stored.key, version, &status).await;
     let written = written.map_err(port)?;
     count(&engine.counters().statuses);
     tell(engine, &stored.key, &stored.status, &status).await;
-    engine.learn_repository(written);
+    if !written.is_empty() {
+        engine.learn_repository(reported::<Repository>(stored, written, status));
+    }
     Ok(())
 }
 
@@ -301,7 +301,7 @@ async fn unregister(engine: &Engine, stored: &StoredRepository) -> Result<()> {
 /// The object is gone, whoever took the finalizer off. A list that came late is not believed: its
 /// records would go, with the labels and owners that git does not know.
 async fn gone(engine: &Engine, key: &ObjectKey) -> Turn {
-    let now = engine.ports().cluster.repository(key).await.map_err(port)?;
+    let now = engine.ports().repositories.get(key).await.map_err(port)?;
     if let Some(now) = now {
         engine.learn_repository(now);
         return Ok(Done::Again);
@@ -329,10 +329,10 @@ async fn finalizers(engine: &Engine, stored: &StoredRepository, add: bool) -> Re
     if add {
         list.push(FINALIZER.to_owned());
     }
-    let cluster = &engine.ports().cluster;
+    let repositories = &engine.ports().repositories;
     let version = &stored.meta.resource_version;
-    cluster
-        .set_finalizers(OurKind::Repository, &stored.key, version, &list)
+    repositories
+        .set_finalizers(&stored.key, version, &list)
         .await
         .map(drop)
         .map_err(port)

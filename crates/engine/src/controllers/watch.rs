@@ -32,12 +32,12 @@ pub(super) fn start(engine: &Engine, tasks: &mut JoinSet<()>) {
     let revision = |e: &Engine| known(e, |w, key, at| w.revisions.knows(key, at));
     let variant = |e: &Engine| known(e, |w, key, at| w.knows_variant(key, at));
     follow!(|e: &Engine| e.ports().records.watch(revision(e)), revisions);
-    follow!(|e: &Engine| e.ports().cluster.repositories(), repositories);
-    follow!(|e: &Engine| e.ports().cluster.sets(), sets);
     follow!(
-        |e: &Engine| e.ports().cluster.variants(variant(e)),
-        variants
+        |e: &Engine| e.ports().repositories.feed(Known::nothing()),
+        repositories
     );
+    follow!(|e: &Engine| e.ports().sets.feed(Known::nothing()), sets);
+    follow!(|e: &Engine| e.ports().variants.feed(variant(e)), variants);
 }
 
 /// What the indexes know.

@@ -55,7 +55,7 @@ pub(super) async fn find_owner(
     if key.namespace != package.namespace {
         return Ok(());
     }
-    let read = engine.ports().cluster.variant(&key).await;
+    let read = engine.ports().variants.get(&key).await;
     let found = read.map_err(|source| Error::Port { source })?;
     let owned = found
         .as_ref()

@@ -230,7 +230,7 @@ fn chosen<'a>(
 /// The store cannot be read.
 pub(crate) async fn stands(engine: &Engine, seen: &Observed) -> Result<bool> {
     let (key, meta) = (seen.set.key(), seen.set.meta());
-    let now = engine.ports().cluster.set(key).await.map_err(port)?;
+    let now = engine.ports().sets.get(key).await.map_err(port)?;
     let same = now.as_ref().is_some_and(|now| now.meta.stands_as(meta));
     if !same {
         tracing::debug!(%key, "not as it was observed");
@@ -252,8 +252,7 @@ pub(crate) async fn targets_now(engine: &Engine, seen: &Observed) -> Result<Obse
     let (Subject::Valid { set, .. }, key) = (&seen.set, seen.set.key()) else {
         return Ok(now);
     };
-    let cluster = &engine.ports().cluster;
-    let all = cluster.repositories_now(&key.namespace).await;
+    let all = engine.ports().repositories.now(&key.namespace).await;
     let all = all.map_err(port)?;
     now.repositories = Arc::new(all.iter().filter_map(repository).collect());
     for repository in all {
@@ -268,6 +267,7 @@ pub(crate) async fn targets_now(engine: &Engine, seen: &Observed) -> Result<Obse
             continue;
         }
         let kind = Gvk::of(&selector.api_version, &selector.kind);
+        let cluster = &engine.ports().cluster;
         let all = cluster.objects_now(&kind, &key.namespace).await;
         let selected = match all.map_err(port)? {
             None => Err(SelectionFailure::KindMissing),

@@ -1,13 +1,12 @@
 //! What of the cluster a plan has to know beyond what controllers follow already.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Namespace, Status};
 
 use crate::Engine;
-use crate::ports::{Cluster, Gvk, StoredRepository, rfc3339};
+use crate::ports::{Gvk, StoredRepository, rfc3339};
 use crate::queue::Key;
 use crate::suppose::Supposed;
 
@@ -20,14 +19,13 @@ const GLANCE: Duration = Duration::from_millis(25);
 /// not read in time is unknown.
 pub(super) async fn asked_for(
     engine: &Engine,
-    cluster: &Arc<dyn Cluster>,
     namespace: &Namespace,
     unknown: &mut Vec<(String, String)>,
 ) {
     let mut waited = Duration::ZERO;
     loop {
         // Not the world that the controllers know: news of what was just asked for may be on their way to it.
-        let Ok(all) = cluster.repositories_now(namespace).await else {
+        let Ok(all) = engine.ports().repositories.now(namespace).await else {
             return;
         };
         let now = rfc3339(engine.now());

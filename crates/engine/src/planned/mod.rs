@@ -217,7 +217,7 @@ pub(crate) async fn fleet(
 ) -> Result<FleetPlan> {
     let everything = suppositions.is_empty();
     let mut plan = FleetPlan::default();
-    known::asked_for(engine, &cluster, namespace, &mut plan.unknown).await;
+    known::asked_for(engine, namespace, &mut plan.unknown).await;
     look_again(engine, &suppositions.upstreams, &mut plan.unknown).await;
     let mut world = Supposed::of(engine, cluster, suppositions.run_functions);
     let kinds = suppositions.kinds.clone();

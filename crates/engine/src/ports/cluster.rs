@@ -1,38 +1,13 @@
-//! The objects around packages: variants, sets, repositories, and whatever is injected or selected.
+//! Whatever is selected or injected, of any kind.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use model::{
-    Namespace, ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, Repository, RepositoryStatus,
-    SetStatus, Text, UpstreamSource, Variant, VariantSet, VariantStatus,
-};
-
+use model::{Namespace, ObjectKey, ObjectName, Pairs, Problem, Text, UpstreamSource};
 use plan::set::{KindScope, Object};
 
-use super::{Feed, Known, PortError};
-
-/// An object of ours as it is stored: parsed as far as it can be, with its status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored<T, S> {
-    /// Its namespace and name.
-    pub key: ObjectKey,
-    /// Its metadata.
-    pub meta: Arc<ObjectMeta>,
-    /// What it asks for, or everything that is wrong with it (A4a: it is stored all the same).
-    pub parsed: Result<T, Vec<Problem>>,
-    /// What was last reported.
-    pub status: S,
-}
-
-/// A stored `PackageVariant`.
-pub type StoredVariant = Stored<Arc<Variant>, VariantStatus>;
-/// A stored `PackageVariantSet`.
-pub type StoredSet = Stored<VariantSet, SetStatus>;
-/// A stored `Repository`.
-pub type StoredRepository = Stored<Repository, RepositoryStatus>;
+use super::{Feed, OurKind, PortError};
 
 /// Group, version and kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,31 +126,6 @@ impl<T> Found<T> {
     }
 }
 
-/// A kind of ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OurKind {
-    /// `PackageVariant`
-    Variant,
-    /// `PackageVariantSet`
-    Set,
-    /// `Repository`
-    Repository,
-    /// `PackageRevision`
-    Revision,
-}
-
-impl OurKind {
-    /// The kind's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Variant => "PackageVariant",
-            Self::Set => "PackageVariantSet",
-            Self::Repository => "Repository",
-            Self::Revision => "PackageRevision",
-        }
-    }
-}
-
 /// For whom something is read: authorised as the user who last wrote that object (X6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requester {
@@ -185,122 +135,9 @@ pub struct Requester {
     pub key: ObjectKey,
 }
 
-/// For whom a Secret with credentials is read (X8).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reader {
-    /// Whoever named the Secret, or the address that it is used at, in a repository: as recorded, and only while the
-    /// repository still names both.
-    Repository {
-        /// The repository.
-        key: ObjectKey,
-        /// Its address.
-        address: String,
-    },
-    /// Whoever asks for a clone.
-    Caller {
-        /// The user.
-        user: String,
-        /// The user's groups.
-        groups: Vec<String>,
-    },
-}
-
-/// The parts of a Secret with credentials.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret {
-    /// Its type, such as `kubernetes.io/basic-auth`.
-    pub kind: String,
-    /// The hosts that it is bound to (`offshoot.dev/hosts`), as written; `None` for all.
-    pub hosts: Option<String>,
-    /// Its data, decoded.
-    pub data: BTreeMap<String, Vec<u8>>,
-}
-
-/// Keys only: values of secrets are never printed.
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Secret")
-            .field("kind", &self.kind)
-            .field("keys", &self.data.keys().collect::<Vec<_>>())
-            .finish()
-    }
-}
-
-/// Whether an event is a worry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EventType {
-    /// For information.
-    Normal,
-    /// Somebody should look.
-    Warning,
-}
-
-/// An `Event` about an object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClusterEvent {
-    /// The kind of the object that it is about.
-    pub kind: OurKind,
-    /// That object.
-    pub about: ObjectKey,
-    /// Whether it is a worry.
-    pub event_type: EventType,
-    /// A word in `CamelCase`.
-    pub reason: String,
-    /// A sentence.
-    pub message: String,
-}
-
-/// Objects of the cluster, embedded or real.
-///
-/// Writes compare `version` (a `resourceVersion`) and fail with class `Conflict` where it differs,
-/// with `NotFound` where the object is gone. A status equal to the stored one is no write.
+/// What the cluster holds beside our kinds: what sets select and variants inject, and the namespaces that all of it lies in.
 #[async_trait]
 pub trait Cluster: Send + Sync + fmt::Debug {
-    /// All variants of all namespaces; what is `known` may be left out.
-    fn variants(&self, known: Known) -> Feed<StoredVariant>;
-
-    /// A variant as it is now, not as a watch knows it; `None` if there is none.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError>;
-
-    /// Whether a variant is at this version now: what it says need not be read for that.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn variant_is_at(&self, key: &ObjectKey, version: &str) -> Result<bool, PortError> {
-        let now = self.variant(key).await?;
-        Ok(now.is_some_and(|now| now.meta.resource_version == version))
-    }
-
-    /// A repository as it is now, not as a watch knows it; `None` if there is none.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError>;
-
-    /// All sets of all namespaces.
-    fn sets(&self) -> Feed<StoredSet>;
-
-    /// A set as it is now, not as a watch knows it; `None` if there is none.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError>;
-
-    /// All repositories of all namespaces.
-    fn repositories(&self) -> Feed<StoredRepository>;
-
-    /// The repositories of a namespace as they are now, not as a watch knows them.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    async fn repositories_now(
-        &self,
-        namespace: &Namespace,
-    ) -> Result<Vec<StoredRepository>, PortError>;
-
     /// All objects of a kind. `None` if the kind is not served (now); a feed ends when the kind
     /// ceases to be served.
     async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError>;
@@ -353,62 +190,6 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         key: &ObjectKey,
         requester: &Requester,
     ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError>;
-
-    /// A Secret with credentials, as the reader may see it: whoever may not learns nothing about it.
-    async fn secret(&self, key: &ObjectKey, reader: &Reader) -> Result<Found<Secret>, PortError>;
-
-    /// The certificates (PEM) that a namespace trusts beside the system's, if it says so.
-    async fn trusted(&self, namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError>;
-
-    /// Writes a variant's status; answers the variant's version, all that changes besides.
-    async fn set_variant_status(
-        &self,
-        key: &ObjectKey,
-        version: &str,
-        status: &VariantStatus,
-    ) -> Result<String, PortError>;
-
-    /// Writes a set's status.
-    async fn set_set_status(
-        &self,
-        key: &ObjectKey,
-        version: &str,
-        status: &SetStatus,
-    ) -> Result<StoredSet, PortError>;
-
-    /// Writes a repository's status.
-    async fn set_repository_status(
-        &self,
-        key: &ObjectKey,
-        version: &str,
-        status: &RepositoryStatus,
-    ) -> Result<StoredRepository, PortError>;
-
-    /// Writes the finalizers of an object of ours; an object on its way out goes with its last.
-    /// Answers with the object's new version, empty if it went.
-    async fn set_finalizers(
-        &self,
-        kind: OurKind,
-        key: &ObjectKey,
-        version: &str,
-        finalizers: &[String],
-    ) -> Result<String, PortError>;
-
-    /// Creates a variant, or `Conflict` if the name is taken.
-    async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError>;
-
-    /// Writes a variant's labels, annotations, owners and spec.
-    async fn update_variant(
-        &self,
-        variant: &Variant,
-        version: &str,
-    ) -> Result<StoredVariant, PortError>;
-
-    /// Asks for a variant's deletion, if it is still the one with this uid.
-    async fn delete_variant(&self, key: &ObjectKey, uid: &model::Uid) -> Result<(), PortError>;
-
-    /// Tells people about something; never fails, counts what is lost.
-    async fn event(&self, event: ClusterEvent);
 
     /// Whether a namespace is there and not on its way out (V10).
     async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError>;

@@ -6,20 +6,26 @@
 //! retries below one call and never across two.
 
 mod cluster;
+mod events;
 mod feed;
+mod objects;
 mod records;
+mod secrets;
 
 use std::fmt;
 use std::sync::Arc;
 
-use model::{Class, Namespace, ObjectName, Uid};
+use model::{Class, Namespace, ObjectName, Repository, Uid, VariantSet};
 
-pub use cluster::{
-    Cluster, ClusterEvent, EventType, Found, Gvk, ObjectContent, ObjectSummary, OurKind, Reader,
-    Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
-};
+pub use cluster::{Cluster, Found, Gvk, ObjectContent, ObjectSummary, Requester};
+pub use events::{ClusterEvent, EventType, Events};
 pub use feed::{Delta, Feed, Known};
+pub(crate) use objects::reported;
+pub use objects::{
+    Objects, OurKind, Ours, Stored, StoredRepository, StoredSet, StoredVariant, Variants,
+};
 pub use records::{Change, Expect, RecordWrite, Records};
+pub use secrets::{Reader, Secret, Secrets};
 
 /// Why a port could not do what was asked.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -110,8 +116,18 @@ impl Faults for NoFaults {
 pub struct Ports {
     /// Records of package revisions.
     pub records: Arc<dyn Records>,
-    /// Objects.
+    /// Variants.
+    pub variants: Arc<dyn Variants>,
+    /// Sets.
+    pub sets: Arc<dyn Objects<VariantSet>>,
+    /// Repositories.
+    pub repositories: Arc<dyn Objects<Repository>>,
+    /// Secrets with credentials.
+    pub secrets: Arc<dyn Secrets>,
+    /// What is selected and injected.
     pub cluster: Arc<dyn Cluster>,
+    /// What people are told.
+    pub events: Arc<dyn Events>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Identities.

@@ -28,7 +28,7 @@ use crate::{Engine, Options};
 pub(crate) use ports::{NOTED, Noted};
 pub use upstream::{SupposedContent, SupposedUpstream};
 
-use ports::{OwnFunctions, ReadOnlyCluster, ReadOnlyRecords};
+use ports::{OwnFunctions, ReadOnlyCluster};
 use store::{ReadOnly, ReadOnlyStore};
 
 /// What is supposed to be otherwise than it is.
@@ -88,9 +88,14 @@ impl Supposed {
             real: Arc::clone(&real.functions),
             run_others: run_functions,
         };
-        let ports = Ports {
-            records: Arc::new(ReadOnlyRecords(Arc::clone(&real.records))),
+        let outside = Ports {
+            records: Arc::new(ports::ReadOnlyPort(Arc::clone(&real.records))),
+            variants: Arc::new(ports::ReadOnlyPort(Arc::clone(&real.variants))),
+            sets: Arc::new(ports::ReadOnlyPort(Arc::clone(&real.sets))),
+            repositories: Arc::new(ports::ReadOnlyPort(Arc::clone(&real.repositories))),
+            secrets: Arc::new(ports::NoSecrets),
             cluster: Arc::clone(&cluster) as Arc<dyn Cluster>,
+            events: Arc::new(ports::NoEvents),
             clock: Arc::clone(&real.clock),
             ids: Arc::clone(&real.ids),
             functions: Arc::new(functions),
@@ -107,7 +112,7 @@ impl Supposed {
         let store = Arc::new(ReadOnlyStore(Arc::clone(&engine.inner.store)));
         let (world, trees) = (engine.world(World::clone), Arc::clone(&engine.inner.trees));
         let collected = Some(Collected::default());
-        let supposed = Engine::of(ports, store, options, collected, (world, trees));
+        let supposed = Engine::of(outside, store, options, collected, (world, trees));
         for open in engine.inner.repos.all() {
             supposed.inner.repos.take(Open {
                 repository: open.repository.clone(),

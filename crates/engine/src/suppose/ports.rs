@@ -7,16 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use functions::{Call, Limits, RunError, Runner};
 use futures::StreamExt as _;
-use model::{
-    Class, Namespace, ObjectKey, Problem, RepositoryStatus, Revision, SetStatus, Uid,
-    UpstreamSource, Variant, VariantStatus,
-};
+use model::{Class, Namespace, ObjectKey, Problem, Revision, Uid, UpstreamSource, Variant};
 use plan::set::KindScope;
 
 use crate::ports::{
-    Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
-    PortError, Reader, RecordWrite, Records, Requester, Secret, StoredRepository, StoredSet,
-    StoredVariant,
+    Cluster, ClusterEvent, Events, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, Objects,
+    OurKind, Ours, PortError, Reader, RecordWrite, Records, Requester, Secret, Secrets, Stored,
+    StoredVariant, Variants,
 };
 
 fn refused<T>(attempt: &str) -> Result<T, PortError> {
@@ -65,37 +62,6 @@ impl ReadOnlyCluster {
 
 #[async_trait]
 impl Cluster for ReadOnlyCluster {
-    fn variants(&self, _known: Known) -> Feed<StoredVariant> {
-        futures::stream::pending().boxed()
-    }
-
-    async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
-        self.real.variant(key).await
-    }
-
-    async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
-        self.real.repository(key).await
-    }
-
-    fn sets(&self) -> Feed<StoredSet> {
-        futures::stream::pending().boxed()
-    }
-
-    async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError> {
-        self.real.set(key).await
-    }
-
-    fn repositories(&self) -> Feed<StoredRepository> {
-        futures::stream::pending().boxed()
-    }
-
-    async fn repositories_now(
-        &self,
-        namespace: &Namespace,
-    ) -> Result<Vec<StoredRepository>, PortError> {
-        self.real.repositories_now(namespace).await
-    }
-
     async fn objects(&self, _kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
         refused("follow a kind")
     }
@@ -152,80 +118,68 @@ impl Cluster for ReadOnlyCluster {
             .await
     }
 
-    async fn secret(&self, _key: &ObjectKey, _reader: &Reader) -> Result<Found<Secret>, PortError> {
-        refused("read a Secret")
+    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
+        self.real.namespace_active(namespace).await
+    }
+}
+
+/// What can only be read of a port.
+#[derive(Debug)]
+pub(super) struct ReadOnlyPort<P: ?Sized>(pub(super) Arc<P>);
+
+#[async_trait]
+impl<K: Ours, P: Objects<K> + ?Sized> Objects<K> for ReadOnlyPort<P> {
+    fn feed(&self, _known: Known) -> Feed<Stored<K::Asked, K::Status>> {
+        futures::stream::pending().boxed()
     }
 
-    async fn trusted(&self, _namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError> {
-        Ok(None)
+    async fn get(&self, key: &ObjectKey) -> Result<Option<Stored<K::Asked, K::Status>>, PortError> {
+        self.0.get(key).await
     }
 
-    async fn set_variant_status(
+    async fn now(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Vec<Stored<K::Asked, K::Status>>, PortError> {
+        self.0.now(namespace).await
+    }
+
+    async fn set_status(
         &self,
         _key: &ObjectKey,
         _version: &str,
-        _status: &VariantStatus,
+        _status: &K::Status,
     ) -> Result<String, PortError> {
-        refused("write a status")
-    }
-
-    async fn set_set_status(
-        &self,
-        _key: &ObjectKey,
-        _version: &str,
-        _status: &SetStatus,
-    ) -> Result<StoredSet, PortError> {
-        refused("write a status")
-    }
-
-    async fn set_repository_status(
-        &self,
-        _key: &ObjectKey,
-        _version: &str,
-        _status: &RepositoryStatus,
-    ) -> Result<StoredRepository, PortError> {
         refused("write a status")
     }
 
     async fn set_finalizers(
         &self,
-        _kind: OurKind,
         _key: &ObjectKey,
         _version: &str,
         _finalizers: &[String],
     ) -> Result<String, PortError> {
         refused("write finalizers")
     }
+}
 
-    async fn create_variant(&self, _variant: &Variant) -> Result<StoredVariant, PortError> {
+#[async_trait]
+impl<P: Variants + ?Sized> Variants for ReadOnlyPort<P> {
+    async fn create(&self, _variant: &Variant) -> Result<StoredVariant, PortError> {
         refused("create a variant")
     }
 
-    async fn update_variant(
-        &self,
-        _variant: &Variant,
-        _version: &str,
-    ) -> Result<StoredVariant, PortError> {
+    async fn update(&self, _variant: &Variant, _version: &str) -> Result<StoredVariant, PortError> {
         refused("update a variant")
     }
 
-    async fn delete_variant(&self, _key: &ObjectKey, _uid: &Uid) -> Result<(), PortError> {
+    async fn delete(&self, _key: &ObjectKey, _uid: &Uid) -> Result<(), PortError> {
         refused("delete a variant")
-    }
-
-    async fn event(&self, _event: ClusterEvent) {}
-
-    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
-        self.real.namespace_active(namespace).await
     }
 }
 
-/// Records that can only be read.
-#[derive(Debug)]
-pub(super) struct ReadOnlyRecords(pub(super) Arc<dyn Records>);
-
 #[async_trait]
-impl Records for ReadOnlyRecords {
+impl Records for ReadOnlyPort<dyn Records> {
     fn watch(&self, _known: Known) -> Feed<Revision> {
         futures::stream::pending().boxed()
     }
@@ -245,6 +199,30 @@ impl Records for ReadOnlyRecords {
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
         writes.iter().map(|_| refused("write a record")).collect()
     }
+}
+
+/// Secrets are nobody's to read for a plan: what is in git is read of what is there.
+#[derive(Debug)]
+pub(super) struct NoSecrets;
+
+#[async_trait]
+impl Secrets for NoSecrets {
+    async fn secret(&self, _key: &ObjectKey, _reader: &Reader) -> Result<Found<Secret>, PortError> {
+        refused("read a Secret")
+    }
+
+    async fn trusted(&self, _namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError> {
+        Ok(None)
+    }
+}
+
+/// Nobody is told of what is only supposed.
+#[derive(Debug)]
+pub(super) struct NoEvents;
+
+#[async_trait]
+impl Events for NoEvents {
+    async fn tell(&self, _event: ClusterEvent) {}
 }
 
 /// What the work of a task met that makes its plan inexact.

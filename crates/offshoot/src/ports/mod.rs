@@ -7,6 +7,7 @@ mod events;
 mod feed;
 mod object_api;
 mod objects;
+mod ours;
 mod overlay;
 mod records;
 mod requester;
@@ -66,12 +67,18 @@ fn of(
     api: Arc<dyn ObjectApi>,
     functions: Arc<dyn functions::Runner>,
 ) -> Ports {
+    let objects = Arc::new(ours::ApiObjects(Arc::clone(&api)));
     Ports {
         records: Arc::new(records::ServerRecords::new(
             handle.clone(),
             None,
             Arc::default(),
         )),
+        variants: Arc::clone(&objects) as _,
+        sets: Arc::clone(&objects) as _,
+        repositories: Arc::clone(&objects) as _,
+        secrets: Arc::clone(&objects) as _,
+        events: objects,
         cluster: Arc::new(cluster::ApiCluster::new(api)),
         clock: Arc::new(time::SystemClock),
         ids: Arc::new(time::RandomIds),
@@ -138,4 +145,4 @@ fn failed(attempt: impl Into<String>, failure: &::objects::Failure) -> PortError
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

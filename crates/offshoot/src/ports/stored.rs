@@ -2,9 +2,75 @@
 
 use std::sync::Arc;
 
-use engine::ports::{Stored, StoredRepository, StoredSet, StoredVariant};
-use model::{Variant, VariantSet};
+use apiserver::ResourceName;
+use engine::ports::{Ours, Stored, StoredRepository, StoredSet, StoredVariant};
+use model::{Repository, RepositoryStatus, SetStatus, Variant, VariantSet, VariantStatus};
 use serde_json::Value;
+
+use super::{repositories, sets, variants};
+
+/// A kind of ours as the server keeps it.
+pub(super) trait Wire: Ours {
+    /// What one is called in messages.
+    const WORD: &'static str;
+
+    /// Where they are.
+    fn resource() -> ResourceName;
+
+    /// What an object says; `None` without a readable name.
+    fn read(object: &Value) -> Option<Stored<Self::Asked, Self::Status>>;
+
+    /// A status after the one that stands, written at this time.
+    fn write_status(old: Option<&Value>, status: &Self::Status, now: &str) -> Value;
+}
+
+impl Wire for Variant {
+    const WORD: &'static str = "variant";
+
+    fn resource() -> ResourceName {
+        variants()
+    }
+
+    fn read(object: &Value) -> Option<StoredVariant> {
+        read_variant(object)
+    }
+
+    fn write_status(old: Option<&Value>, status: &VariantStatus, now: &str) -> Value {
+        api::write_variant_status(old, status, now)
+    }
+}
+
+impl Wire for VariantSet {
+    const WORD: &'static str = "set";
+
+    fn resource() -> ResourceName {
+        sets()
+    }
+
+    fn read(object: &Value) -> Option<StoredSet> {
+        read_set(object)
+    }
+
+    fn write_status(old: Option<&Value>, status: &SetStatus, now: &str) -> Value {
+        api::write_set_status(old, status, now)
+    }
+}
+
+impl Wire for Repository {
+    const WORD: &'static str = "repository";
+
+    fn resource() -> ResourceName {
+        repositories()
+    }
+
+    fn read(object: &Value) -> Option<StoredRepository> {
+        read_repository(object)
+    }
+
+    fn write_status(old: Option<&Value>, status: &RepositoryStatus, now: &str) -> Value {
+        api::write_repository_status(old, status, now)
+    }
+}
 
 /// A variant; `None` without a readable name.
 pub(crate) fn read_variant(object: &Value) -> Option<StoredVariant> {

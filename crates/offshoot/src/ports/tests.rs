@@ -1,11 +1,21 @@
 //! The embedded server keeps what ports promise.
 
 use apiserver::Server;
+use futures::FutureExt as _;
 use objectstore::{Memory, Options};
+use serde_json::Value;
 use testkit::conformance::{World, cases};
 
 use super::*;
 use crate::gateway::definitions;
+
+/// Of what kind people make an object.
+pub(crate) fn resource(object: &Value) -> ResourceName {
+    match object["kind"].as_str() {
+        Some("Repository") => repositories(),
+        _ => sets(),
+    }
+}
 
 #[tokio::test]
 async fn the_embedded_server_conforms() {
@@ -21,7 +31,17 @@ async fn the_embedded_server_conforms() {
         }
         let server = builder.build().await.unwrap();
         let ports = over(&server.handle(), Arc::new(functions::BuiltIns));
-        let world = World::new(ports.records, ports.cluster, "default");
+        let handle = server.handle();
+        let world = World::new(ports, "default", move |object| {
+            let handle = handle.clone();
+            async move {
+                let whose = handle.core().own("tests");
+                let resource = resource(&object);
+                let made = handle.create(&resource, "default", object, &whose).await;
+                made.unwrap();
+            }
+            .boxed()
+        });
         case(&world)
             .await
             .unwrap_or_else(|why| panic!("{name}: {why}"));

@@ -1,12 +1,12 @@
 //! Objects around packages, by the example of variants.
 
-use engine::ports::{Delta, Found, Gvk, Known, OurKind, PortError, Requester, StoredVariant};
+use engine::ports::{Delta, Known, PortError, StoredVariant};
 use model::{Class, VariantStatus};
 
 use super::{Outcome, World, holds, is_gone, next, refused, told, wrong};
 
 async fn made(world: &World) -> Result<StoredVariant, PortError> {
-    world.cluster.create_variant(&world.variant).await
+    world.ports.variants.create(&world.variant).await
 }
 
 fn status(generation: i64) -> VariantStatus {
@@ -23,38 +23,36 @@ pub(super) async fn a_name_is_taken_once(world: &World) -> Outcome {
     holds(!made.meta.resource_version.is_empty(), "it has no version")?;
     let key = &world.variant.key;
     holds(
-        world.cluster.variant(key).await?.as_ref() == Some(&made),
+        world.ports.variants.get(key).await?.as_ref() == Some(&made),
         "a read finds something else",
     )?;
     let version = &made.meta.resource_version;
     holds(
-        world.cluster.variant_is_at(key, version).await?,
+        world.ports.variants.is_at(key, version).await?,
         "it is at the version of its creation",
     )?;
-    let again = world.cluster.create_variant(&world.variant).await;
+    let again = world.ports.variants.create(&world.variant).await;
     refused(&again, Class::Conflict, "a name is taken once")
 }
 
 pub(super) async fn a_status_is_written_at_a_version(world: &World) -> Outcome {
     let made = made(world).await?;
     let (key, at) = (&made.key, &made.meta.resource_version);
-    let next = world
-        .cluster
-        .set_variant_status(key, at, &status(1))
-        .await?;
+    let next = world.ports.variants.set_status(key, at, &status(1)).await?;
     holds(next != *at, "another state has another version")?;
-    let now = world.cluster.variant(key).await?;
+    let now = world.ports.variants.get(key).await?;
     holds(
         now.is_some_and(|now| now.status == status(1) && now.meta.resource_version == next),
         "the status is another one",
     )?;
-    let late = world.cluster.set_variant_status(key, at, &status(2)).await;
+    let late = world.ports.variants.set_status(key, at, &status(2)).await;
     refused(&late, Class::Conflict, "another version stands there")?;
     let mut absent = key.clone();
     absent.name = model::ObjectName::parse("absent")?;
     let absent = world
-        .cluster
-        .set_variant_status(&absent, at, &status(1))
+        .ports
+        .variants
+        .set_status(&absent, at, &status(1))
         .await;
     refused(&absent, Class::NotFound, "there is no such object")
 }
@@ -62,17 +60,15 @@ pub(super) async fn a_status_is_written_at_a_version(world: &World) -> Outcome {
 pub(super) async fn an_equal_status_is_no_write(world: &World) -> Outcome {
     let made = made(world).await?;
     let (key, at) = (&made.key, &made.meta.resource_version);
-    let next = world
-        .cluster
-        .set_variant_status(key, at, &status(1))
-        .await?;
+    let next = world.ports.variants.set_status(key, at, &status(1)).await?;
     let again = world
-        .cluster
-        .set_variant_status(key, &next, &status(1))
+        .ports
+        .variants
+        .set_status(key, &next, &status(1))
         .await?;
     holds(again == next, "an equal status made another version")?;
     holds(
-        world.cluster.variant_is_at(key, &next).await?,
+        world.ports.variants.is_at(key, &next).await?,
         "an equal status was written",
     )
 }
@@ -82,7 +78,7 @@ pub(super) async fn a_spec_is_written_at_a_version(world: &World) -> Outcome {
     let mut wanted = world.variant.clone();
     wanted.spec.suspend = true;
     let at = &made.meta.resource_version;
-    let written = world.cluster.update_variant(&wanted, at).await?;
+    let written = world.ports.variants.update(&wanted, at).await?;
     let suspended = |one: &StoredVariant| one.parsed.as_ref().is_ok_and(|v| v.spec.suspend);
     holds(suspended(&written), "the answer says something else")?;
     holds(written.meta.uid == made.meta.uid, "it is another one")?;
@@ -91,13 +87,13 @@ pub(super) async fn a_spec_is_written_at_a_version(world: &World) -> Outcome {
         "another spec is another generation",
     )?;
     holds(
-        world.cluster.variant(&made.key).await? == Some(written),
+        world.ports.variants.get(&made.key).await? == Some(written),
         "a read finds something else",
     )?;
     wanted.spec.suspend = false;
-    let late = world.cluster.update_variant(&wanted, at).await;
+    let late = world.ports.variants.update(&wanted, at).await;
     refused(&late, Class::Conflict, "another version stands there")?;
-    let now = world.cluster.variant(&made.key).await?;
+    let now = world.ports.variants.get(&made.key).await?;
     holds(
         now.as_ref().is_some_and(suspended),
         "what was refused was written",
@@ -106,41 +102,38 @@ pub(super) async fn a_spec_is_written_at_a_version(world: &World) -> Outcome {
 
 pub(super) async fn an_object_goes_with_its_last_finalizer(world: &World) -> Outcome {
     let made = made(world).await?;
-    let (cluster, key, kind) = (&world.cluster, &made.key, OurKind::Variant);
+    let (variants, key) = (&world.ports.variants, &made.key);
     let held = ["example.com/held".to_owned()];
-    let at = cluster
-        .set_finalizers(kind, key, &made.meta.resource_version, &held)
+    let at = variants
+        .set_finalizers(key, &made.meta.resource_version, &held)
         .await?;
-    let late = cluster
-        .set_finalizers(kind, key, &made.meta.resource_version, &[])
+    let late = variants
+        .set_finalizers(key, &made.meta.resource_version, &[])
         .await;
     refused(&late, Class::Conflict, "another version stands there")?;
-    holds(
-        cluster.variant_is_at(key, &at).await?,
-        "it is at another version",
-    )?;
+    holds(variants.is_at(key, &at).await?, "it is at another version")?;
     let Some(uid) = &made.meta.uid else {
         return wrong("it has no uid");
     };
-    cluster.delete_variant(key, uid).await?;
-    let Some(going) = cluster.variant(key).await? else {
+    variants.delete(key, uid).await?;
+    let Some(going) = variants.get(key).await? else {
         return wrong("it went while somebody holds it");
     };
     holds(going.meta.deleted.is_some(), "it does not say that it goes")?;
     holds(going.meta.finalizers == held, "its finalizers are others")?;
-    let gone = cluster
-        .set_finalizers(kind, key, &going.meta.resource_version, &[])
+    let gone = variants
+        .set_finalizers(key, &going.meta.resource_version, &[])
         .await?;
     holds(gone.is_empty(), "what went has a version")?;
-    holds(cluster.variant(key).await?.is_none(), "it is still there")
+    holds(variants.get(key).await?.is_none(), "it is still there")
 }
 
 pub(super) async fn a_deletion_is_of_the_object_with_that_uid(world: &World) -> Outcome {
     let made = made(world).await?;
     let other = model::Uid::parse("0b0f1e1c-5d37-4f6e-9c53-2f7d8a1c6e55")?;
-    let another = world.cluster.delete_variant(&made.key, &other).await;
+    let another = world.ports.variants.delete(&made.key, &other).await;
     refused(&another, Class::Conflict, "another object is meant")?;
-    let now = world.cluster.variant(&made.key).await?;
+    let now = world.ports.variants.get(&made.key).await?;
     holds(
         now.is_some_and(|now| now.meta.deleted.is_none()),
         "another object was deleted",
@@ -148,12 +141,12 @@ pub(super) async fn a_deletion_is_of_the_object_with_that_uid(world: &World) -> 
     let Some(uid) = &made.meta.uid else {
         return wrong("it has no uid");
     };
-    world.cluster.delete_variant(&made.key, uid).await?;
+    world.ports.variants.delete(&made.key, uid).await?;
     holds(
-        world.cluster.variant(&made.key).await?.is_none(),
+        world.ports.variants.get(&made.key).await?.is_none(),
         "nobody holds it, and it is there",
     )?;
-    match world.cluster.delete_variant(&made.key, uid).await {
+    match world.ports.variants.delete(&made.key, uid).await {
         Ok(()) => Ok(()),
         gone => refused(&gone, Class::NotFound, "it is gone"),
     }
@@ -161,7 +154,7 @@ pub(super) async fn a_deletion_is_of_the_object_with_that_uid(world: &World) -> 
 
 pub(super) async fn a_watch_tells_everything_then_every_change(world: &World) -> Outcome {
     let made = made(world).await?;
-    let mut feed = world.cluster.variants(Known::nothing());
+    let mut feed = world.ports.variants.feed(Known::nothing());
     let Delta::Snapshot(all) = next(&mut feed).await? else {
         return wrong("everything comes first");
     };
@@ -171,59 +164,15 @@ pub(super) async fn a_watch_tells_everything_then_every_change(world: &World) ->
     )?;
     let at = &made.meta.resource_version;
     let version = world
-        .cluster
-        .set_variant_status(&made.key, at, &status(1))
+        .ports
+        .variants
+        .set_status(&made.key, at, &status(1))
         .await?;
     let changed = |delta: &Delta<StoredVariant>| matches!(delta, Delta::Put(now) if now.meta.resource_version == version && now.status == status(1));
     told(&mut feed, "a change", changed).await?;
     let Some(uid) = &made.meta.uid else {
         return wrong("it has no uid");
     };
-    world.cluster.delete_variant(&made.key, uid).await?;
+    world.ports.variants.delete(&made.key, uid).await?;
     told(&mut feed, "a deletion", |delta| is_gone(delta, &made.key)).await
-}
-
-pub(super) async fn what_is_not_there_is_none(world: &World) -> Outcome {
-    let (cluster, key) = (&world.cluster, &world.variant.key);
-    holds(cluster.variant(key).await?.is_none(), "there is a variant")?;
-    holds(
-        !cluster.variant_is_at(key, "1").await?,
-        "what is not there is at no version",
-    )?;
-    holds(cluster.set(key).await?.is_none(), "there is a set")?;
-    holds(
-        cluster.repository(key).await?.is_none(),
-        "there is a repository",
-    )?;
-    holds(
-        cluster.repositories_now(&key.namespace).await?.is_empty(),
-        "there are repositories",
-    )?;
-    holds(
-        cluster.namespace_active(&key.namespace).await?,
-        "the namespace is there",
-    )
-}
-
-pub(super) async fn a_kind_that_is_not_served_is_an_answer(world: &World) -> Outcome {
-    let made = made(world).await?;
-    let kind = Gvk::of("nobody.example.com/v1", "Nothing");
-    holds(
-        world.cluster.objects(&kind).await?.is_none(),
-        "it is followed",
-    )?;
-    let now = world
-        .cluster
-        .objects_now(&kind, &made.key.namespace)
-        .await?;
-    holds(now.is_none(), "it is listed")?;
-    let requester = Requester {
-        kind: OurKind::Variant,
-        key: made.key.clone(),
-    };
-    let object = world.cluster.object(&kind, &made.key, &requester).await?;
-    holds(
-        matches!(object, Found::KindMissing | Found::WriterUnknown),
-        "it is read",
-    )
 }

@@ -9,7 +9,7 @@ type Answer = Result<Option<Revision>, PortError>;
 
 async fn commit(world: &World, expect: Expect, change: Change) -> Answer {
     let write = RecordWrite { expect, change };
-    let answers = world.records.commit(vec![write]).await;
+    let answers = world.ports.records.commit(vec![write]).await;
     let first = answers.into_iter().next();
     first.unwrap_or_else(|| Err(PortError::new(Class::Bug, "commit", "nothing is answered")))
 }
@@ -38,7 +38,7 @@ fn at(revision: &Revision) -> Expect {
 pub(super) async fn what_a_write_answers_is_what_a_read_finds(world: &World) -> Outcome {
     let key = &world.revision.key;
     holds(
-        world.records.get(key).await?.is_none(),
+        world.ports.records.get(key).await?.is_none(),
         "it is there before it was written",
     )?;
     let made = made(world).await?;
@@ -63,7 +63,7 @@ pub(super) async fn what_a_write_answers_is_what_a_read_finds(world: &World) -> 
         "it describes another commit",
     )?;
     holds(
-        world.records.get(key).await?.as_ref() == Some(&made),
+        world.ports.records.get(key).await?.as_ref() == Some(&made),
         "a read finds something else",
     )?;
     // Metadata is no content: its version stays.
@@ -81,7 +81,7 @@ pub(super) async fn what_a_write_answers_is_what_a_read_finds(world: &World) -> 
     )?;
     holds(next.meta.uid == made.meta.uid, "it is another one")?;
     holds(
-        world.records.get(key).await? == Some(next),
+        world.ports.records.get(key).await? == Some(next),
         "a read finds something else",
     )
 }
@@ -94,7 +94,7 @@ pub(super) async fn what_is_expected_is_compared(world: &World) -> Outcome {
     let late = put(world, at(&made), &labelled(&made, "late")).await;
     refused(&late, Class::Conflict, "another version stands there")?;
     holds(
-        world.records.get(&made.key).await? == next,
+        world.ports.records.get(&made.key).await? == next,
         "what was refused was written",
     )
 }
@@ -115,7 +115,7 @@ pub(super) async fn a_repair_writes_over_anything(world: &World) -> Outcome {
         "neither is something of that name",
     )?;
     holds(
-        world.records.get(&world.revision.key).await? == second,
+        world.ports.records.get(&world.revision.key).await? == second,
         "a read finds something else",
     )
 }
@@ -128,7 +128,7 @@ pub(super) async fn what_fails_in_a_batch_leaves_the_rest(world: &World) -> Outc
         expect,
         change: Change::Put(Box::new(revision.clone())),
     };
-    let answers = world.records.commit(vec![
+    let answers = world.ports.records.commit(vec![
         put(Expect::Absent, &labelled(&made, "late")),
         put(Expect::Absent, &other),
     ]);
@@ -139,11 +139,11 @@ pub(super) async fn what_fails_in_a_batch_leaves_the_rest(world: &World) -> Outc
     refused(first, Class::Conflict, "the first exists")?;
     holds(second.is_ok(), "the second is another one")?;
     holds(
-        world.records.get(&other.key).await?.is_some(),
+        world.ports.records.get(&other.key).await?.is_some(),
         "the second is not there",
     )?;
     holds(
-        world.records.get(&made.key).await? == Some(made),
+        world.ports.records.get(&made.key).await? == Some(made),
         "the first was written",
     )
 }
@@ -156,13 +156,13 @@ pub(super) async fn a_removal_names_what_was_decided_on(world: &World) -> Outcom
     let late = commit(world, at(&made), Change::Delete(made.key.clone())).await;
     refused(&late, Class::Conflict, "it has changed since")?;
     holds(
-        world.records.get(&made.key).await?.is_some(),
+        world.ports.records.get(&made.key).await?.is_some(),
         "a removal that was refused was done",
     )?;
     let gone = commit(world, at(&next), Change::Delete(made.key.clone())).await?;
     holds(gone.is_none(), "what is removed is answered")?;
     holds(
-        world.records.get(&made.key).await?.is_none(),
+        world.ports.records.get(&made.key).await?.is_none(),
         "it is still there",
     )?;
     let again = commit(world, Expect::Any, Change::Delete(made.key.clone())).await;
@@ -174,7 +174,7 @@ pub(super) async fn a_removal_names_what_was_decided_on(world: &World) -> Outcom
 
 pub(super) async fn a_watch_tells_everything_then_every_change(world: &World) -> Outcome {
     let made = made(world).await?;
-    let mut feed = world.records.watch(Known::nothing());
+    let mut feed = world.ports.records.watch(Known::nothing());
     let Delta::Snapshot(all) = next(&mut feed).await? else {
         return wrong("everything comes first");
     };

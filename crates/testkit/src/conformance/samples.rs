@@ -2,9 +2,11 @@
 #![expect(clippy::expect_used, reason = "names of samples are names")]
 
 use model::{
-    CommitId, Lifecycle, ObjectMeta, PackageName, Pairs, RepositoryName, Revision, RevisionNumber,
-    TreeId, Variant, WorkspaceName,
+    CommitId, Lifecycle, ObjectKey, ObjectMeta, PackageName, Pairs, RepositoryName, Revision,
+    RevisionNumber, TreeId, Variant, WorkspaceName,
 };
+
+use serde_json::{Value, json};
 
 use crate::sim::fixtures;
 use crate::twin::key;
@@ -51,4 +53,30 @@ pub(super) fn revision(namespace: &str) -> Revision {
         placeholder: false,
         content_version: String::new(),
     }
+}
+
+/// A set as people write it.
+pub(super) fn set(key: &ObjectKey) -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha2",
+        "kind": "PackageVariantSet",
+        "metadata": { "namespace": key.namespace.as_str(), "name": key.name.as_str() },
+        "spec": {
+            "upstream": { "repo": "blueprints", "package": "app", "revision": 1 },
+            "targets": [{ "repositories": [{ "name": "edge" }] }],
+        },
+    })
+}
+
+/// A repository as people write it.
+pub(super) fn repository(key: &ObjectKey) -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1",
+        "kind": "Repository",
+        "metadata": { "namespace": key.namespace.as_str(), "name": key.name.as_str() },
+        "spec": {
+            "type": "git",
+            "git": { "repo": "https://git.example.com/web.git", "branch": "main", "directory": "/" },
+        },
+    })
 }

@@ -22,6 +22,7 @@ mod ledger;
 mod marks;
 mod matrix;
 mod mutant;
+mod ours;
 mod people;
 mod ports;
 mod promised;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::ports::{
-    Change, Cluster as _, Expect, Found, PortError, RecordWrite, Records as _, StoredVariant,
+    Change, Expect, Found, Objects, PortError, RecordWrite, Records as _, StoredVariant, Variants,
 };
 use model::{CommitId, Digest, ObjectKey, Revision, SetStatus, Variant};
 use plan::set::KindScope;
@@ -214,14 +214,14 @@ pub(super) async fn update_variant(
     variant: &Variant,
     version: &str,
 ) -> Result<StoredVariant, PortError> {
-    let written = twin.update_variant(variant, version).await?;
+    let written = Variants::update(twin, variant, version).await?;
     let mut status = written.status.clone();
     if mutant != Some(Mutant::TakesForPublished) || status.published_generation.is_none() {
         return Ok(written);
     }
     status.published_generation = Some(written.meta.generation);
     let (key, version) = (&written.key, &written.meta.resource_version);
-    drop(twin.set_variant_status(key, version, &status).await);
+    drop(Objects::<Variant>::set_status(twin, key, version, &status).await);
     let broken = twin.variant(key.namespace.as_str(), key.name.as_str());
     Ok(broken.unwrap_or(written))
 }

@@ -7,14 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use engine::ports::{
-    Change, Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
-    Point, PortError, Reader, RecordWrite, Records, Requester, Secret, StoredRepository, StoredSet,
-    StoredVariant,
+    Change, Cluster, ClusterEvent, Events, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary,
+    Point, PortError, Reader, RecordWrite, Records, Requester, Secret, Secrets, StoredRepository,
+    StoredSet, StoredVariant,
 };
-use model::{
-    Class, Namespace, ObjectKey, Problem, RepositoryStatus, Revision, SetStatus, Uid,
-    UpstreamSource, Variant, VariantStatus,
-};
+use model::{Class, Namespace, ObjectKey, Problem, Revision, UpstreamSource};
 use plan::set::KindScope;
 use store::MemoryStore;
 
@@ -29,9 +26,9 @@ use crate::twin::Twin;
 #[derive(Debug, Default, Clone)]
 pub(super) struct Pasts {
     records: Past<Revision>,
-    variants: Past<StoredVariant>,
-    sets: Past<StoredSet>,
-    repositories: Past<StoredRepository>,
+    pub(super) variants: Past<StoredVariant>,
+    pub(super) sets: Past<StoredSet>,
+    pub(super) repositories: Past<StoredRepository>,
     objects: Arc<Mutex<BTreeMap<Gvk, Past<ObjectSummary>>>>,
 }
 
@@ -106,7 +103,7 @@ impl Ports {
     }
 
     /// A write of the cluster under the faults.
-    async fn attempt<T>(
+    pub(super) async fn attempt<T>(
         &self,
         (what, of): (&str, &ObjectKey),
         touch: impl FnOnce() -> bool,
@@ -128,7 +125,7 @@ impl Ports {
         }
     }
 
-    fn read(&self, what: &str) -> Result<(), PortError> {
+    pub(super) fn read(&self, what: &str) -> Result<(), PortError> {
         let effect = format!("objects: {what}");
         let struck = self.chaos.strike(&effect, &[Fault::Unavailable]).is_some();
         if struck || self.chaos.dies(&effect) || !self.chaos.lives(self.process) {
@@ -211,38 +208,14 @@ impl Records for Ports {
 
 #[async_trait]
 impl Cluster for Ports {
-    fn variants(&self, known: Known) -> Feed<StoredVariant> {
-        let past = Arc::clone(&self.pasts.variants);
-        meddle(
-            Cluster::variants(&*self.twin, known),
-            &self.chaos,
-            self.process,
-            "variants",
-            past,
-        )
-    }
-
-    async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
-        self.read("get variant")?;
-        Cluster::variant(&*self.twin, key).await
-    }
-
-    async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
-        self.read("get repository")?;
-        Cluster::repository(&*self.twin, key).await
-    }
-
-    async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError> {
-        self.read("get set")?;
-        Cluster::set(&*self.twin, key).await
-    }
-
-    async fn repositories_now(
-        &self,
-        namespace: &Namespace,
-    ) -> Result<Vec<StoredRepository>, PortError> {
-        self.read("list now")?;
-        self.twin.repositories_now(namespace).await
+    async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
+        self.read("follow kind")?;
+        let feed = self.twin.objects(kind).await?;
+        let pasts = &self.pasts.objects;
+        let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+        let past = Arc::clone(pasts.entry(kind.clone()).or_default());
+        drop(pasts);
+        Ok(feed.map(|feed| meddle(feed, &self.chaos, self.process, "objects", past)))
     }
 
     async fn objects_now(
@@ -252,32 +225,6 @@ impl Cluster for Ports {
     ) -> Result<Option<Vec<ObjectSummary>>, PortError> {
         self.read("list now")?;
         self.twin.objects_now(kind, namespace).await
-    }
-
-    fn sets(&self) -> Feed<StoredSet> {
-        let past = Arc::clone(&self.pasts.sets);
-        meddle(self.twin.sets(), &self.chaos, self.process, "sets", past)
-    }
-
-    fn repositories(&self) -> Feed<StoredRepository> {
-        let past = Arc::clone(&self.pasts.repositories);
-        meddle(
-            self.twin.repositories(),
-            &self.chaos,
-            self.process,
-            "repositories",
-            past,
-        )
-    }
-
-    async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
-        self.read("follow kind")?;
-        let feed = self.twin.objects(kind).await?;
-        let pasts = &self.pasts.objects;
-        let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
-        let past = Arc::clone(pasts.entry(kind.clone()).or_default());
-        drop(pasts);
-        Ok(feed.map(|feed| meddle(feed, &self.chaos, self.process, "objects", past)))
     }
 
     async fn object(
@@ -318,6 +265,14 @@ impl Cluster for Ports {
         self.twin.revision_set(key, requester).await
     }
 
+    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
+        self.read("get namespace")?;
+        self.twin.namespace_active(namespace).await
+    }
+}
+
+#[async_trait]
+impl Secrets for Ports {
     async fn secret(&self, key: &ObjectKey, reader: &Reader) -> Result<Found<Secret>, PortError> {
         self.twin.secret(key, reader).await
     }
@@ -325,106 +280,14 @@ impl Cluster for Ports {
     async fn trusted(&self, namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError> {
         self.twin.trusted(namespace).await
     }
+}
 
-    async fn set_variant_status(
-        &self,
-        key: &ObjectKey,
-        version: &str,
-        status: &VariantStatus,
-    ) -> Result<String, PortError> {
-        self.excuses(key, status);
-        let write = self.twin.set_variant_status(key, version, status);
-        let touch = || self.touch_variant(key);
-        self.attempt(("variant status", key), touch, write).await
-    }
-
-    async fn set_set_status(
-        &self,
-        key: &ObjectKey,
-        version: &str,
-        status: &SetStatus,
-    ) -> Result<StoredSet, PortError> {
-        let status = &mutant::break_set(self.mutant, status);
-        let write = self.twin.set_set_status(key, version, status);
-        let touch = || self.touch_set(key);
-        self.attempt(("set status", key), touch, write).await
-    }
-
-    async fn set_repository_status(
-        &self,
-        key: &ObjectKey,
-        version: &str,
-        status: &RepositoryStatus,
-    ) -> Result<StoredRepository, PortError> {
-        let write = self.twin.set_repository_status(key, version, status);
-        let touch = || self.touch_repository(key);
-        self.attempt(("repository status", key), touch, write).await
-    }
-
-    async fn set_finalizers(
-        &self,
-        kind: OurKind,
-        key: &ObjectKey,
-        version: &str,
-        finalizers: &[String],
-    ) -> Result<String, PortError> {
-        if kind == OurKind::Variant {
-            self.lets_go(key, version, finalizers);
-        }
-        let write = self.twin.set_finalizers(kind, key, version, finalizers);
-        let touch = || match kind {
-            OurKind::Variant => self.touch_variant(key),
-            OurKind::Set => self.touch_set(key),
-            OurKind::Repository => self.touch_repository(key),
-            OurKind::Revision => false,
-        };
-        self.attempt(("finalizers", key), touch, write).await
-    }
-
-    async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
-        self.rolls(variant, None);
-        self.gives(variant);
-        self.spreads(variant);
-        let variant = &mutant::break_variant(self.mutant, variant);
-        let write = self.twin.create_variant(variant);
-        self.attempt(("create variant", &variant.key), || false, write)
-            .await
-    }
-
-    async fn update_variant(
-        &self,
-        variant: &Variant,
-        version: &str,
-    ) -> Result<StoredVariant, PortError> {
-        self.rolls(variant, Some(version));
-        self.gives(variant);
-        let variant = &mutant::break_variant(self.mutant, variant);
-        let write = mutant::update_variant(self.mutant, &self.twin, variant, version);
-        let touch = || self.touch_variant(&variant.key);
-        self.attempt(("update variant", &variant.key), touch, write)
-            .await
-    }
-
-    async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
-        let found = self.twin.variant(key.namespace.as_str(), key.name.as_str());
-        if let Some(Ok(variant)) = found.map(|v| v.parsed) {
-            let at = &variant.spec.downstream;
-            let place = format!("{}/{}", at.repo, at.package);
-            self.leaves(&place);
-        }
-        let write = Cluster::delete_variant(&*self.twin, key, uid);
-        self.attempt(("delete variant", key), || false, write).await
-    }
-
-    async fn event(&self, event: ClusterEvent) {
+#[async_trait]
+impl Events for Ports {
+    async fn tell(&self, event: ClusterEvent) {
         if self.chaos.lives(self.process) && !self.chaos.dies("objects: event") {
-            self.twin.event(event).await;
+            self.twin.tell(event).await;
         }
-    }
-
-    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
-        self.read("get namespace")?;
-        self.twin.namespace_active(namespace).await
     }
 }
 

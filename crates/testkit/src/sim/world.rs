@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use engine::ports::{Clock, Ids};
 use engine::{Cpu, Engine, Options};
+use model::{Repository, VariantSet};
 use store::{Copied, MemoryOptions, MemoryStore, RefName, Store};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -111,7 +112,12 @@ impl Durable {
         });
         let ports = engine::ports::Ports {
             records: Arc::clone(&outside) as Arc<dyn engine::ports::Records>,
+            variants: Arc::clone(&outside) as Arc<dyn engine::ports::Variants>,
+            sets: Arc::clone(&outside) as Arc<dyn engine::ports::Objects<VariantSet>>,
+            repositories: Arc::clone(&outside) as Arc<dyn engine::ports::Objects<Repository>>,
+            secrets: Arc::clone(&outside) as Arc<dyn engine::ports::Secrets>,
             cluster: Arc::clone(&outside) as Arc<dyn engine::ports::Cluster>,
+            events: Arc::clone(&outside) as Arc<dyn engine::ports::Events>,
             clock: Arc::clone(&self.clock),
             ids: Arc::clone(&self.ids),
             functions: Arc::new(functions::BuiltIns),

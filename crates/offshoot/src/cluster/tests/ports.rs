@@ -8,6 +8,7 @@ use apiserver::aggregated::Mirror;
 use apiserver::gateway::User;
 use apiserver::{ResourceName, Server};
 use engine::ports::Ports;
+use futures::FutureExt as _;
 use serde_json::{Value, json};
 use testkit::conformance::{World as Suite, cases};
 
@@ -74,11 +75,23 @@ async fn a_cluster_in_memory_conforms() {
     for (name, case) in cases() {
         let world = World::new().await;
         let (_server, ports) = ports_over(world.client(), &world).await;
-        let suite = Suite::new(ports.records, ports.cluster, "shop");
+        let suite = suite(ports, Remote::new(world.client()));
         case(&suite)
             .await
             .unwrap_or_else(|why| panic!("{name}: {why}"));
     }
+}
+
+/// The suite over a cluster, where people make objects by its API.
+fn suite(ports: Ports, remote: Remote) -> Suite {
+    Suite::new(ports, "shop", move |object| {
+        let remote = remote.clone();
+        async move {
+            let resource = ports::tests::resource(&object);
+            remote.create(&resource, "shop", &object).await.unwrap();
+        }
+        .boxed()
+    })
 }
 
 fn definitions() -> ResourceName {
@@ -98,20 +111,22 @@ async fn prepare(remote: &Remote) {
     let shop = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
     let namespaces = super::super::namespaces::resource();
     remote.create(&namespaces, "", &shop).await.unwrap();
-    for resource in [records::resource(), variants()] {
+    for resource in [records::resource(), of_ours("v1alpha1", "packagevariants")] {
         while remote.list(&resource, "shop").await.is_err() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 }
 
-fn variants() -> ResourceName {
-    ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "packagevariants")
+fn of_ours(version: &str, plural: &str) -> ResourceName {
+    ResourceName::new(api::CONFIG_GROUP, version, plural)
 }
 
 /// Takes away what a case left.
 async fn clean(remote: &Remote) {
-    for resource in [records::resource(), variants()] {
+    let ours = ["packagevariants", "repositories"].map(|plural| of_ours("v1alpha1", plural));
+    let sets = of_ours("v1alpha2", "packagevariantsets");
+    for resource in ours.into_iter().chain([sets, records::resource()]) {
         for object in remote.list(&resource, "shop").await.unwrap().items {
             let text = |field: &str| object["metadata"][field].as_str().unwrap().to_owned();
             let place = ("shop", text("name"));
@@ -138,7 +153,7 @@ async fn a_real_cluster_conforms() {
     let world = World::new().await;
     for (name, case) in cases() {
         let (_server, ports) = ports_over(client.clone(), &world).await;
-        let suite = Suite::new(ports.records, ports.cluster, "shop");
+        let suite = suite(ports, remote.clone());
         case(&suite)
             .await
             .unwrap_or_else(|why| panic!("{name}: {why}"));

@@ -1,14 +1,14 @@
 //! A repository's Secret is read as whoever named it, or its address, and only while both stand there (X8).
 
 use apiserver::{Server, ServerHandle, Whose};
-use engine::ports::Cluster;
+use engine::ports::Secrets;
 use model::ObjectName;
 use objectstore::{Memory, Options};
 use serde_json::json;
 
 use super::*;
-use crate::ports::cluster::ApiCluster;
 use crate::ports::embedded::Embedded;
+use crate::ports::ours::ApiObjects;
 
 const NS: &str = "default";
 const GOOD: &str = "https://git.test/a.git";
@@ -100,7 +100,7 @@ impl World {
 
     /// Whether the engine gets the Secret for an address.
     async fn given(&self, secret: &str, address: &str) -> Result<(), String> {
-        let cluster = ApiCluster::new(Embedded::new(self.handle.clone()));
+        let cluster = ApiObjects(Embedded::new(self.handle.clone()));
         let reader = Reader::Repository {
             key: key("r"),
             address: address.to_owned(),
@@ -192,7 +192,7 @@ async fn x8_whoever_takes_the_record_over_answers_for_it() {
 #[tokio::test]
 async fn x8_a_caller_reads_what_the_caller_may_read() {
     let world = World::new().await;
-    let cluster = ApiCluster::new(Embedded::new(world.handle.clone()));
+    let cluster = ApiObjects(Embedded::new(world.handle.clone()));
     let read = async |whose: Whose, name: &str| {
         let reader = Reader::Caller {
             user: whose.user.name,
