@@ -171,6 +171,7 @@ fn touched(
         .iter()
         .filter(|r| crate::recover::is_lost(r, &view.refs, named));
     touched.extend(lost.map(|r| r.package.clone()));
+    touched.extend(unmarked(open, view, &all));
     if !before.whole {
         let strange = all
             .iter()
@@ -178,6 +179,31 @@ fn touched(
         touched.extend(strange.map(|r| r.package.clone()));
     }
     Ok((touched, beyond))
+}
+
+/// The packages of records whose deletion is proposed, and is not: the mark may have come and gone between two looks, and a look
+/// at its package alone saw it.
+fn unmarked(open: &Open, view: &View, all: &[Arc<Revision>]) -> BTreeSet<PackageName> {
+    let is_mark = |kind: &RefKind| matches!(kind, RefKind::DeletionProposed(..));
+    let kinds = view.kinds.values().map(|(kind, _)| kind);
+    let readable = kinds.filter(|kind| is_mark(kind)).cloned();
+    let others = view.broken.keys();
+    let unreadable = others.filter_map(|name| open.layout.read(name).ok()?);
+    let mut marks: BTreeMap<PackageName, Vec<RefKind>> = BTreeMap::new();
+    for mark in readable.chain(unreadable.filter(is_mark)) {
+        if let Some(package) = package_of(&mark).cloned() {
+            marks.entry(package).or_default().push(mark);
+        }
+    }
+    let is_marked = |record: &Revision| {
+        let of_it = marks.get(&record.package);
+        of_it.is_some_and(|marks| marks.iter().any(|mark| same_ref(record, mark)))
+    };
+    let proposed = all
+        .iter()
+        .filter(|record| record.lifecycle == Lifecycle::DeletionProposed);
+    let unmarked = proposed.filter(|record| !is_marked(record));
+    unmarked.map(|record| record.package.clone()).collect()
 }
 
 /// Packages whose directory on the branch is not what their placeholder says.
