@@ -98,11 +98,12 @@ pub(crate) fn survey(
     Ok(survey)
 }
 
-/// Where the revisions of a package stand: its tags, then drafts and proposals that are no tag yet,
-/// then the branch's directory.
+/// Where the revisions of a package stand: its tags, then proposals and drafts that are no tag yet,
+/// then the branch's directory. A draft whose history is not its proposal's comes behind it: it cannot be served, and is told of.
 fn origins(open: &Open, key: &PackageKey, view: &View) -> Result<Vec<Origin>> {
     let mut origins = Vec::new();
-    let mut open_ones: BTreeMap<WorkspaceName, Origin> = BTreeMap::new();
+    let mut drafts: BTreeMap<&WorkspaceName, CommitId> = BTreeMap::new();
+    let mut proposals: BTreeMap<&WorkspaceName, CommitId> = BTreeMap::new();
     let deletion = |what: &WorkspaceName| {
         let proposed = RefKind::DeletionProposed(key.package.clone(), what.clone());
         view.kinds.values().any(|(kind, _)| *kind == proposed)
@@ -111,27 +112,35 @@ fn origins(open: &Open, key: &PackageKey, view: &View) -> Result<Vec<Origin>> {
     for (kind, commit) in view.kinds.values() {
         match kind {
             RefKind::Tag(_, tag) => origins.push(Origin::tag(tag, *commit, deletion(tag))),
-            RefKind::Draft(_, ws) => {
-                open_ones
-                    .entry(ws.clone())
-                    .or_insert_with(|| Origin::open(Lifecycle::Draft, ws, *commit));
-            }
-            // Porch's pushes are not atomic: where both stand, the later step counts.
-            RefKind::Proposed(_, ws) => {
-                let origin = Origin::open(Lifecycle::Proposed, ws, *commit);
-                open_ones.insert(ws.clone(), origin);
-            }
+            RefKind::Draft(_, ws) => drop(drafts.insert(ws, *commit)),
+            RefKind::Proposed(_, ws) => drop(proposals.insert(ws, *commit)),
             RefKind::Branch => head = Some(*commit),
             RefKind::DeletionProposed(..) => {}
         }
     }
-    open_ones.retain(|ws, origin| !approved(open, view, ws, origin.commit));
-    origins.extend(open_ones.into_values());
+    // Porch's pushes are not atomic: where both stand and one leads to the other, the later step counts.
+    drafts.retain(|ws, draft| {
+        let proposal = proposals.get(ws);
+        !proposal.is_some_and(|proposal| are_one_history(open, *draft, *proposal))
+    });
+    let steps = [(Lifecycle::Proposed, proposals), (Lifecycle::Draft, drafts)];
+    for (lifecycle, all) in steps {
+        let open_ones = all
+            .into_iter()
+            .filter(|(ws, at)| !approved(open, view, ws, *at));
+        origins.extend(open_ones.map(|(ws, at)| Origin::open(lifecycle, ws, at)));
+    }
     let branch = WorkspaceName::parse(open.layout.branch());
     if let (Some(head), Ok(branch)) = (head, branch) {
         origins.extend(branch_origin(open, key, head, &branch, deletion(&branch))?);
     }
     Ok(origins)
+}
+
+/// Whether one of two commits leads to the other. What cannot be read now is taken for it: it is looked at again.
+fn are_one_history(open: &Open, one: CommitId, other: CommitId) -> bool {
+    let leads = |from, to| open.repo.is_ancestor(from, to).unwrap_or(true);
+    one == other || leads(one, other) || leads(other, one)
 }
 
 /// A draft that a tag approved: its ref was left over by a half push.

@@ -4,7 +4,8 @@ use engine::ports::{Change, Expect, RecordWrite, Records as _};
 use model::{ObjectKey, Revision, Status};
 use testkit::twin::key;
 
-use crate::variants::{quiet, ready, variant};
+use crate::outside::push_onto;
+use crate::variants::{KPTFILE, quiet, ready, variant};
 use crate::world::{NS, World, alice, input, repository};
 
 const DRAFT: &str = "deploy.shop.packagevariant-1";
@@ -237,5 +238,37 @@ async fn a_deleted_draft_that_an_older_copy_brings_back_is_listed_again() {
     world.store.put_copy(DEPLOY, &copy);
     look(&world).await;
     assert!(world.names().contains(&made.name.to_string()), "it is back");
+    quiet(&world).await;
+}
+
+/// A person's proposal went another way than the draft beside it: one of the two is served, and the other is told of, before
+/// and after it is published.
+#[tokio::test(start_paused = true)]
+async fn a_draft_beside_another_proposal_of_its_name_is_told_of() {
+    let world = ready().await;
+    for (branch, text) in [
+        ("drafts/shop/mine", "draft\n"),
+        ("proposed/shop/mine", "proposal\n"),
+    ] {
+        let files = [("Kptfile", KPTFILE), ("note.md", text)];
+        push_onto(&world, "deploy", ("main", branch), "shop", &files).await;
+    }
+    look(&world).await;
+    assert_eq!(
+        world.file("deploy.shop.mine", "note.md").await,
+        "proposal\n"
+    );
+    let told = "package shop: Draft mine cannot be served: another revision has the object name deploy.shop.mine";
+    let (_, says) = repository_says(&world, "deploy");
+    assert!(says.contains(told), "{says}");
+    world.publish("deploy.shop.mine").await;
+    look(&world).await;
+    let (_, says) = repository_says(&world, "deploy");
+    assert!(says.contains(told), "{says}");
+    assert!(
+        world
+            .refs("deploy")
+            .contains_key("refs/heads/drafts/shop/mine")
+    );
     quiet(&world).await;
 }
