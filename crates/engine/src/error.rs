@@ -7,6 +7,9 @@ use crate::ports::PortError;
 /// The result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What [`Error::NotFound`] calls the branch of a repository.
+pub(crate) const BRANCH: &str = "branch";
+
 /// What could not be done.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -177,6 +180,8 @@ impl Error {
             {
                 Class::Unavailable
             }
+            // A repository that is made anew has none for a moment.
+            Self::NotFound { what, .. } if *what == BRANCH => Class::Unavailable,
             other => other.class(),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{CommitId, ObjectKey, PackageName, Repository, TreeId};
 use store::{Beyond, Intent, IntentId, RefName, Snapshot};
 
+use crate::error::BRANCH;
 use crate::git::Layout;
 use crate::{Error, Result};
 
@@ -108,7 +109,7 @@ impl Open {
             source,
         })?;
         head.ok_or_else(|| Error::NotFound {
-            what: "branch",
+            what: BRANCH,
             name: self.layout.branch().to_owned(),
         })
     }
