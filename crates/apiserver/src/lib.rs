@@ -26,10 +26,10 @@ mod webhook;
 pub use aside::aside;
 pub use authz::{Setters, Writers};
 pub use clock::{Clock, CountingUids, Uids};
+pub use connections::Numbers;
 pub use gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
 pub use limits::Limits;
-pub use metrics::{Metrics, Numbers, Page, RequestKey};
-pub use registry::{Catalog, Registry};
+pub use metrics::RequestKey;
 pub use server::{
     Identity, Issued, Running, Server, ServerBuilder, ServingCertificate, StartError, TlsError,
 };
@@ -37,4 +37,4 @@ pub use verbs::handle::{List, ResourceName, ServerHandle, WatchEvent};
 pub use verbs::records::{Record, RecordError};
 pub use verbs::target::denied;
 pub use verbs::write::Compute;
-pub use verbs::{Core, Shown, Target, Whose, Written};
+pub use verbs::{Target, Whose};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, OnceLock};
 
-use crate::connections::Connections;
-pub use crate::connections::Numbers;
+use crate::connections::{Connections, Numbers};
 use crate::lock::lock;
 
 /// What a request is counted under.
@@ -20,10 +19,10 @@ pub struct RequestKey {
 }
 
 /// Makes the page that `/metrics` answers with.
-pub type Page = Box<dyn Fn() -> String + Send + Sync>;
+pub(crate) type Page = Box<dyn Fn() -> String + Send + Sync>;
 
 /// Counts requests.
-pub struct Metrics {
+pub(crate) struct Metrics {
     requests: Mutex<BTreeMap<RequestKey, u64>>,
     /// Made of what the embedding program counts, which is there later than this.
     page: OnceLock<Page>,
@@ -47,12 +46,12 @@ impl Metrics {
     }
 
     /// Counts one answered request.
-    pub fn count(&self, key: RequestKey) {
+    pub(crate) fn count(&self, key: RequestKey) {
         *lock(&self.requests).entry(key).or_insert(0) += 1;
     }
 
     /// Says what `/metrics` answers with (OpenMetrics text); the first call decides.
-    pub fn expose(&self, page: Page) {
+    pub(crate) fn expose(&self, page: Page) {
         if self.page.set(page).is_err() {
             tracing::warn!("a page of metrics was set already; the first one stays");
         }
@@ -60,19 +59,19 @@ impl Metrics {
 
     /// What `/metrics` answers with; `None` if nobody exposes them.
     #[must_use]
-    pub fn page(&self) -> Option<String> {
+    pub(crate) fn page(&self) -> Option<String> {
         self.page.get().map(|page| page())
     }
 
     /// The connections of this moment; none for a server that has no socket.
     #[must_use]
-    pub fn connections(&self) -> Numbers {
+    pub(crate) fn connections(&self) -> Numbers {
         self.connections.numbers()
     }
 
     /// The numbers of this moment.
     #[must_use]
-    pub fn requests(&self) -> BTreeMap<RequestKey, u64> {
+    pub(crate) fn requests(&self) -> BTreeMap<RequestKey, u64> {
         lock(&self.requests).clone()
     }
 }

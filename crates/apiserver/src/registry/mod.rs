@@ -13,30 +13,30 @@ use objects::resource::preference;
 
 /// The resources at one moment.
 #[derive(Debug, Default, Clone)]
-pub struct Catalog {
+pub(crate) struct Catalog {
     /// Group and plural → resource.
     by_name: BTreeMap<(String, String), Arc<Resource>>,
     /// What definitions say is served, by their names, also where nothing is for want of a name.
     claimed: BTreeMap<String, (String, Vec<String>)>,
     /// Counts changes: part of ETags.
-    pub revision: u64,
+    pub(crate) revision: u64,
 }
 
 impl Catalog {
     /// Finds a resource by group and plural.
     #[must_use]
-    pub fn get(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
+    pub(crate) fn get(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.by_name.get(&(group.to_owned(), plural.to_owned()))
     }
 
     /// Finds a resource by group and kind.
     #[must_use]
-    pub fn by_kind(&self, group: &str, kind: &str) -> Option<&Arc<Resource>> {
+    pub(crate) fn by_kind(&self, group: &str, kind: &str) -> Option<&Arc<Resource>> {
         self.iter().find(|r| r.group == group && r.kind == kind)
     }
 
     /// All resources, ordered by group and plural.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.by_name.values()
     }
 
@@ -82,14 +82,14 @@ impl Catalog {
 
 /// The current catalog, and the only place that changes it.
 #[derive(Debug, Default)]
-pub struct Registry {
+pub(crate) struct Registry {
     catalog: RwLock<Arc<Catalog>>,
 }
 
 impl Registry {
     /// The picture of this moment.
     #[must_use]
-    pub fn catalog(&self) -> Arc<Catalog> {
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 

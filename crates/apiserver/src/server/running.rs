@@ -32,13 +32,7 @@ impl Running {
             tracing::warn!("requests were still open after the grace period");
         }
         self.tasks.abort_all();
-        let core = Arc::clone(&self.core);
-        if tokio::task::spawn_blocking(move || core.store.close())
-            .await
-            .is_err()
-        {
-            tracing::error!("closing the object store ended by a panic");
-        }
+        self.core.close().await;
     }
 
     /// A kubeconfig for a bearer token.

@@ -124,7 +124,7 @@ impl Core {
 
     /// Looks at everything that is due, one after the other; returns how much was done, and the first failure. What fails
     /// keeps nothing else, and is due again later.
-    pub async fn housekeeping(&self) -> (usize, Option<Failure>) {
+    pub(crate) async fn housekeeping(&self) -> (usize, Option<Failure>) {
         let (mut done, mut failed) = (0, None);
         for item in self.due() {
             match self.turn(&item).await {

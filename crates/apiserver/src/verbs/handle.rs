@@ -1,5 +1,7 @@
 //! The embedding program's handle: the same verbs without HTTP, with an identity instead of a credential.
 
+mod embedding;
+
 use std::sync::Arc;
 
 use futures::Stream;
@@ -65,13 +67,13 @@ pub struct ServerHandle {
 impl ServerHandle {
     /// Makes a handle on a core.
     #[must_use]
-    pub fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
         Self { core }
     }
 
-    /// The core: store, registry, counters.
-    #[must_use]
-    pub fn core(&self) -> &Arc<Core> {
+    /// What the verbs work with.
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 

@@ -20,7 +20,7 @@ impl Core {
     ///
     /// # Errors
     /// Whatever the rules, the namespace or the store refuse.
-    pub async fn import(
+    pub(crate) async fn import(
         &self,
         target: &Target,
         whose: &Whose,

@@ -45,13 +45,13 @@ pub(crate) use chores::keep;
 pub use target::{Target, Whose};
 
 /// Everything that the verbs work with.
-pub struct Core {
+pub(crate) struct Core {
     /// The objects.
-    pub store: Store,
+    pub(crate) store: Store,
     /// The resources.
-    pub registry: Registry,
+    pub(crate) registry: Registry,
     /// Counters.
-    pub metrics: Metrics,
+    pub(crate) metrics: Metrics,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) uids: Arc<dyn Uids>,
     /// The embedding program's. It comes later, and of many servers in a cluster to one at a time only: it writes through a
@@ -99,7 +99,7 @@ impl std::fmt::Debug for Core {
 
 /// An object as it is shown: the stored bytes where they are in the right version, a tree otherwise.
 #[derive(Debug, Clone)]
-pub enum Shown {
+pub(crate) enum Shown {
     /// As stored.
     Stored(Arc<Object>),
     /// Computed.
@@ -132,7 +132,7 @@ impl Shown {
 
     /// The object as a tree.
     #[must_use]
-    pub fn value(&self) -> Value {
+    pub(crate) fn value(&self) -> Value {
         match self {
             Self::Stored(object) => object.value(),
             Self::Value(value) => value.clone(),
@@ -142,13 +142,13 @@ impl Shown {
 
 /// The answer to a write.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub(crate) struct Written {
     /// The HTTP status.
-    pub code: u16,
+    pub(crate) code: u16,
     /// The object.
-    pub object: Shown,
+    pub(crate) object: Shown,
     /// Texts for `Warning` headers.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Core {
@@ -174,9 +174,18 @@ impl Core {
         }
     }
 
+    /// Makes everything durable and closes the store.
+    pub(crate) async fn close(&self) {
+        let store = self.store.clone();
+        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        if closed.is_err() {
+            tracing::error!("closing the object store ended by a panic");
+        }
+    }
+
     /// Time and fresh names for one request.
     #[must_use]
-    pub fn moment(&self) -> Moment {
+    pub(crate) fn moment(&self) -> Moment {
         Moment {
             now: seconds(self.clock.now()),
             uid: self.uids.uid(),
@@ -186,7 +195,7 @@ impl Core {
 
     /// The time that ages in tables are counted to.
     #[must_use]
-    pub fn now(&self) -> jiff::Timestamp {
+    pub(crate) fn now(&self) -> jiff::Timestamp {
         self.clock.now()
     }
 

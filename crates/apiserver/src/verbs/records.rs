@@ -67,7 +67,10 @@ impl Core {
     ///
     /// # Errors
     /// See [`RecordError`].
-    pub async fn commit(&self, records: Vec<Record>) -> Result<Vec<Arc<Object>>, RecordError> {
+    pub(crate) async fn commit(
+        &self,
+        records: Vec<Record>,
+    ) -> Result<Vec<Arc<Object>>, RecordError> {
         if self.host.is_some() {
             return self.commit_to_host(records).await;
         }
@@ -107,7 +110,13 @@ impl Core {
     /// Whether a record of this name was ever removed; lasts as long as the store does. Where so many
     /// were removed that the oldest names are forgotten, any name counts as used: taking a new object
     /// for a former one is wrong, the other way round costs nothing.
-    pub fn is_retired(&self, group: &str, resource: &str, namespace: &str, name: &str) -> bool {
+    pub(crate) fn is_retired(
+        &self,
+        group: &str,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+    ) -> bool {
         let catalog = self.registry.catalog();
         let Some(resource) = catalog.get(group, resource) else {
             return false;
@@ -213,7 +222,7 @@ impl Core {
 
     /// The identity of the server's own work.
     #[must_use]
-    pub fn own(&self, name: &str) -> Whose {
+    pub(crate) fn own(&self, name: &str) -> Whose {
         Whose {
             user: crate::gateway::User::new(name, &["system:masters", "system:authenticated"]),
             agent: name.rsplit(':').next().unwrap_or(name).to_owned(),

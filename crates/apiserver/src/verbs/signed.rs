@@ -29,12 +29,12 @@ impl Core {
 
     /// Who last wrote an object, as far as it was recorded.
     #[must_use]
-    pub fn writer_of(&self, object: &Object) -> Option<User> {
+    pub(crate) fn writer_of(&self, object: &Object) -> Option<User> {
         self.writers.as_ref()?.writer_of(object)
     }
 
     /// Decides a request that the program makes for somebody, as if they had made it.
-    pub async fn may(&self, request: &Attributes<'_>) -> Decision {
+    pub(crate) async fn may(&self, request: &Attributes<'_>) -> Decision {
         self.authorizer.decide(request).await
     }
 
@@ -60,7 +60,7 @@ impl Core {
 
     /// Who set the field of an object, as far as it was recorded.
     #[must_use]
-    pub fn setter_of(&self, object: &Value) -> Option<User> {
+    pub(crate) fn setter_of(&self, object: &Value) -> Option<User> {
         self.setters.as_ref()?.setter(object)
     }
 }

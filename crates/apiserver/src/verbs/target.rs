@@ -36,7 +36,12 @@ pub struct Whose {
 impl Target {
     /// Finds a resource in a catalog.
     #[must_use]
-    pub fn find(catalog: &Catalog, group: &str, version: &str, plural: &str) -> Option<Self> {
+    pub(crate) fn find(
+        catalog: &Catalog,
+        group: &str,
+        version: &str,
+        plural: &str,
+    ) -> Option<Self> {
         let resource = catalog.get(group, plural)?;
         let version = resource
             .versions

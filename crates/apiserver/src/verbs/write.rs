@@ -26,7 +26,7 @@ impl Core {
     ///
     /// # Errors
     /// Whatever the rules, the namespace, the gateway or the store refuse.
-    pub async fn create(
+    pub(crate) async fn create(
         &self,
         target: &Target,
         whose: &Whose,
@@ -208,7 +208,7 @@ impl Core {
     ///
     /// # Errors
     /// Whatever the rules, the gateway or the store refuse.
-    pub async fn modify(
+    pub(crate) async fn modify(
         &self,
         target: &Target,
         whose: &Whose,

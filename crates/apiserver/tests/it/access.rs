@@ -150,7 +150,7 @@ async fn what_is_taken_away_is_gone_with_the_answer() {
         assert_eq!(code, 403, "round {round}");
         // Also where the events of the change are forgotten already.
         if round == 1 {
-            server.handle().core().store.compact();
+            server.handle().compact();
         }
         let again = bind("RoleBinding", "ann", ("Role", "ann"), "ann");
         let at = format!("{RBAC}/namespaces/default/rolebindings");

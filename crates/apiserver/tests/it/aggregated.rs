@@ -147,8 +147,7 @@ async fn aggregated() -> (Server, Arc<Elsewhere>, Arc<Far>) {
         .build()
         .await
         .expect("build");
-    let store = server.handle().core().store.clone();
-    let mirror = Mirror::new(store, "crates.ware.dev".into());
+    let mirror = server.handle().mirror("ware.dev", "crates");
     host.mirror.set(mirror).expect("the first mirror");
     server.set_gateway(Arc::new(Clerk(server.handle())));
     (server, host, far)

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use apiserver::{
-    Call, Clock, CountingUids, Gateway, Outcome, Record, Refusal, RefusalClass, Server,
-    ServerHandle,
+    Call, Clock, CountingUids, Gateway, Outcome, Record, Refusal, RefusalClass, ResourceName,
+    Server, ServerHandle,
 };
 use async_trait::async_trait;
 use http::Method;
 use jiff::Timestamp;
 use objects::Resource;
-use objectstore::{Expect, Memory, Options, key_of};
+use objectstore::{Expect, Memory, Options};
 use serde_json::{Value, json};
 
 use crate::world::{ask, shoes};
@@ -133,11 +133,14 @@ async fn work(server: &Server) {
 
 /// Whether all of it was done.
 fn done(handle: &ServerHandle) -> bool {
-    let store = &handle.core().store;
-    let account = store.get("serviceaccounts", &key_of("late", "default"));
-    let role = store.get("clusterroles.rbac.authorization.k8s.io", "whole");
+    let stored = |group, plural, namespace, name| {
+        let resource = ResourceName::new(group, "v1", plural);
+        handle.stored(&resource, namespace, name).expect("served")
+    };
+    let account = stored("", "serviceaccounts", "late", "default");
+    let role = stored("rbac.authorization.k8s.io", "clusterroles", "", "whole");
     let rules = role.map(|role| role.value()["rules"].as_array().map_or(0, Vec::len));
-    let orphan = store.get("configmaps", "default/orphan");
+    let orphan = stored("", "configmaps", "default", "orphan");
     account.is_some() && rules == Some(1) && orphan.is_none()
 }
 
@@ -151,12 +154,10 @@ async fn one_object_that_cannot_go_keeps_nobody_else() {
     assert!(refused.message.contains("glued"), "{refused}");
     assert!(done(&handle));
     keeper.mended.store(true, Ordering::SeqCst);
+    let crates = ResourceName::new("ware.dev", "v1", "crates");
     let there = || {
-        handle
-            .core()
-            .store
-            .get("crates.ware.dev", "default/stuck")
-            .is_some()
+        let stored = handle.stored(&crates, "default", "stuck");
+        stored.expect("served").is_some()
     };
     assert!(
         handle.settle().await.is_ok() && there(),
@@ -213,7 +214,9 @@ async fn a_namespace_tells_what_cannot_be_deleted() {
         200
     );
     assert!(handle.settle().await.is_err());
-    assert!(handle.core().store.get("secrets", "going/s").is_none());
+    let secrets = ResourceName::new("", "v1", "secrets");
+    let secret = handle.stored(&secrets, "going", "s");
+    assert!(secret.expect("served").is_none());
     let (_, namespace) = ask(&server, Method::GET, "/api/v1/namespaces/going", None).await;
     let conditions = namespace["status"]["conditions"]
         .as_array()

@@ -45,7 +45,7 @@ async fn listening(limits: Limits) -> (Server, Running) {
 
 /// Connections that the server ended for this reason.
 fn ended(server: &Server, why: &str) -> u64 {
-    let numbers = server.handle().core().metrics.connections();
+    let numbers = server.handle().connections();
     numbers
         .ended
         .iter()
@@ -261,7 +261,7 @@ async fn a_watch_is_never_idle_and_what_is_in_use_never_goes() {
     let mut ninth = TcpStream::connect(running.address).await.expect("connect");
     assert!(gone(&mut ninth).await);
     assert_eq!(ended(&server, "refused"), 1);
-    let numbers = server.handle().core().metrics.connections();
+    let numbers = server.handle().connections();
     assert_eq!((numbers.in_use, numbers.idle), (8, 0));
     tokio::time::sleep(Duration::from_secs(1)).await;
     let path = "/apis/test.dev/v1/namespaces/default/shoes";
@@ -311,7 +311,7 @@ async fn many_requests_of_a_user_share_a_connection_and_an_answer_that_nobody_ta
         assert_eq!(made.0, 201);
     }
     let wait = async || {
-        while server.handle().core().metrics.connections().in_use > 0 {
+        while server.handle().connections().in_use > 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -359,7 +359,7 @@ async fn few_files() {
     assert!(
         ended(&server, "room") >= 60,
         "{:?}",
-        server.handle().core().metrics.connections()
+        server.handle().connections()
     );
     running.stop().await;
 }

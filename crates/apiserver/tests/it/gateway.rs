@@ -298,8 +298,7 @@ async fn the_name_of_a_removed_record_is_known_for_as_long_as_the_store() {
     let object = json!({"apiVersion": "ware.dev/v1", "kind": "Crate", "metadata": {}, "spec": {}});
     let server = still(&medium, crates()).await;
     let known = |handle: &ServerHandle, name: &str| {
-        let core = handle.core();
-        core.is_retired("ware.dev", "crates", "default", name)
+        handle.is_retired("ware.dev", "crates", "default", name)
     };
     let handle = server.handle();
     let put = ["a", "b"].map(|name| record(name, Some(object.clone())));

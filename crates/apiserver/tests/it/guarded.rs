@@ -422,7 +422,7 @@ async fn a_medium_that_cannot_be_written_is_said_and_reads_go_on() {
 async fn strangers_add_no_counters() {
     let server = still(&Memory::new(), Vec::new()).await;
     let places = || {
-        let counted = server.handle().core().metrics.requests();
+        let counted = server.handle().requests();
         counted
             .into_keys()
             .map(|key| key.resource)

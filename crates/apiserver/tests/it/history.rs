@@ -65,11 +65,9 @@ async fn run(seed: u64, rounds: u64, operations: u64) -> usize {
             assert_eq!(again, rest, "a watch resumes where it was left");
         }
         seen = last;
-        let core = Arc::clone(server.handle().core());
+        let handle = server.handle();
         drop(server);
-        tokio::task::spawn_blocking(move || core.store.close())
-            .await
-            .expect("closed");
+        handle.close().await;
     }
     let answers = clients.answers();
     assert_eq!(linearizable(&history, &answers), Ok(()), "seed {seed}");

@@ -224,7 +224,7 @@ async fn a_page_continues_in_its_snapshot() {
         .map(|i| text(i, "/metadata/name"))
         .collect();
     assert_eq!(names, ["c"], "what came later is not in the snapshot");
-    server.handle().core().store.compact();
+    server.handle().compact();
     let (code, gone) = ask(
         &server,
         Method::GET,

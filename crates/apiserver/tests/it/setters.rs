@@ -58,7 +58,7 @@ async fn write(
         Some(admin()),
     )
     .await;
-    let setter = server.handle().core().setter_of(&now)?;
+    let setter = server.handle().setter_of(&now)?;
     assert_eq!(setter.groups, ["system:masters", setter.name.as_str()]);
     Some(setter.name)
 }

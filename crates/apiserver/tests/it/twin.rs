@@ -32,7 +32,7 @@ async fn server(medium: &Memory, seed: u64, faults: Option<Arc<dyn Faults>>) -> 
 
 async fn walk(handle: &ServerHandle) -> Vec<String> {
     let (shoes, admin) = (name(), admin());
-    let from = handle.core().store.rv();
+    let from = handle.version();
     let mut events = Box::pin(handle.watch(&shoes, "default", from).expect("watch"));
     let made = handle
         .create(&shoes, "default", shoe("a", 40), &admin)

@@ -108,7 +108,7 @@ pub(super) fn engine(
         let all = asked.entries().into_iter();
         all.map(|(verb, count)| ("cluster", verb, count)).collect()
     };
-    up::expose_metrics(&engine, handle.core(), Box::new(counted));
+    up::expose_metrics(&engine, &handle, Box::new(counted));
     engine
 }
 

@@ -323,7 +323,7 @@ impl ObjectApi for ClusterObjects {
     }
 
     async fn may(&self, request: &Attributes<'_>) -> Decision {
-        self.handle.core().may(request).await
+        self.handle.may(request).await
     }
 
     async fn unreadable(

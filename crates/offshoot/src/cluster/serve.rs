@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::aggregated::Mirror;
 use apiserver::gateway::User;
 use apiserver::{Server, TlsError};
 use engine::Engine;
@@ -105,10 +104,11 @@ impl Started {
             term: Arc::clone(&term),
         });
         let server = server_of(host, client.clone(), options.package_bytes).await?;
-        records.feeds(Mirror::new(
-            server.handle().core().store.clone(),
-            format!("packagerevisions.{}", api::PACKAGE_GROUP).into(),
-        ));
+        records.feeds(
+            server
+                .handle()
+                .mirror(api::PACKAGE_GROUP, "packagerevisions"),
+        );
         let stage = watch::Sender::new(Stage::Standby);
         let (serving, name) = serving(client, options).await?;
         let routing = Arc::new(Routing {

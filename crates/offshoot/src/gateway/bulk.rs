@@ -190,7 +190,7 @@ impl Request<'_> {
             name: name.as_str(),
             path: "",
         };
-        self.gateway.handle.core().may(&asked).await.allowed
+        self.gateway.handle.may(&asked).await.allowed
     }
 
     /// Whether the caller may do this to a revision, as a request for it alone would be allowed.

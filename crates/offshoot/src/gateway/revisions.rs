@@ -136,7 +136,7 @@ async fn may_delete(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal
             name: &call.name,
             path: "",
         };
-        if gateway.handle.core().may(&asked).await.allowed {
+        if gateway.handle.may(&asked).await.allowed {
             continue;
         }
         let text = format!(

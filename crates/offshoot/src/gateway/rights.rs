@@ -32,7 +32,7 @@ pub(super) async fn may_at(
         name,
         path: "",
     };
-    let decision = gateway.handle.core().may(&asked).await;
+    let decision = gateway.handle.may(&asked).await;
     if decision.allowed {
         return Ok(());
     }

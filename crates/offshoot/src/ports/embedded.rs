@@ -196,17 +196,17 @@ impl ObjectApi for Embedded {
         let object = self.handle.stored(resource, namespace, name)?;
         Ok(object.map(|object| Signed {
             uid: object.fields.uid.clone(),
-            writer: self.handle.core().writer_of(&object),
+            writer: self.handle.writer_of(&object),
             set: set_of(&object).map(|owner| (owner.name.clone(), owner.uid.clone())),
         }))
     }
 
     fn setter_of(&self, object: &Value) -> Option<User> {
-        self.handle.core().setter_of(object)
+        self.handle.setter_of(object)
     }
 
     async fn may(&self, request: &Attributes<'_>) -> Decision {
-        self.handle.core().may(request).await
+        self.handle.may(request).await
     }
 }
 
@@ -218,9 +218,8 @@ fn set_of(variant: &Stored) -> Option<&Owner> {
 
 /// Where a kind is served, and whether in namespaces.
 fn served(handle: &ServerHandle, kind: &Gvk) -> Option<Served> {
-    let catalog = handle.core().registry.catalog();
-    let resource = catalog.by_kind(&kind.group, &kind.kind)?;
-    resource.version(&kind.version).filter(|v| v.served)?;
+    let target = handle.target_of_kind(&kind.group, &kind.version, &kind.kind)?;
+    let resource = &target.resource;
     let definition = definition(handle, &resource.group, &resource.plural);
     if resource.origin == Origin::Crd {
         // The catalog follows the definition a moment later.
@@ -254,7 +253,7 @@ fn definition(handle: &ServerHandle, group: &str, plural: &str) -> Option<Arc<St
 /// Ends once a kind is no longer served.
 async fn no_longer_served(handle: ServerHandle, kind: Gvk) {
     while served(&handle, &kind).is_some() {
-        let seen = handle.core().store.rv();
+        let seen = handle.version();
         let Ok(events) = handle.watch(&definitions(), "", seen) else {
             tokio::time::sleep(PAUSE).await;
             continue;

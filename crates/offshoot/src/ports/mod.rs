@@ -109,7 +109,7 @@ pub(crate) fn supposed(
 
 /// The identity of the controllers.
 fn controllers(handle: &ServerHandle) -> Whose {
-    let mut whose = handle.core().own(MANAGER);
+    let mut whose = handle.own(MANAGER);
     MANAGER.clone_into(&mut whose.agent);
     whose
 }

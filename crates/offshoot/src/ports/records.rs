@@ -93,7 +93,7 @@ impl ServerRecords {
         if revision.content_version.is_empty() {
             revision.content_version = match expect {
                 Expect::Version(version) => version.clone(),
-                Expect::Absent | Expect::Any => self.handle.core().store.rv().to_string(),
+                Expect::Absent | Expect::Any => self.handle.version().to_string(),
             };
         }
     }
@@ -127,8 +127,8 @@ impl Records for ServerRecords {
 
     async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError> {
         let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let core = self.handle.core();
-        Ok(core.is_retired(api::PACKAGE_GROUP, RESOURCE, namespace, name))
+        let handle = &self.handle;
+        Ok(handle.is_retired(api::PACKAGE_GROUP, RESOURCE, namespace, name))
     }
 
     fn fits(&self, record: &Revision) -> Result<(), PortError> {

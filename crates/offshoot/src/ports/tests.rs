@@ -35,7 +35,7 @@ async fn the_embedded_server_conforms() {
         let world = World::new(ports, "default", move |object| {
             let handle = handle.clone();
             async move {
-                let whose = handle.core().own("tests");
+                let whose = handle.own("tests");
                 let resource = resource(&object);
                 let made = handle.create(&resource, "default", object, &whose).await;
                 made.unwrap();

@@ -1,8 +1,6 @@
 //! `/metrics`: what the server, the engine and the store counted, in OpenMetrics text.
 
-use std::sync::Arc;
-
-use apiserver::Core;
+use apiserver::ServerHandle;
 use engine::Engine;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -14,7 +12,7 @@ use prometheus_client::registry::Registry;
 /// Reads the counters when somebody asks.
 struct Counters {
     engine: Engine,
-    core: Arc<Core>,
+    handle: ServerHandle,
     others: Others,
 }
 
@@ -28,27 +26,27 @@ impl std::fmt::Debug for Counters {
 }
 
 /// Answers `/metrics` from now on.
-pub(crate) fn expose(engine: &Engine, core: &Arc<Core>, others: Others) {
+pub(crate) fn expose(engine: &Engine, handle: &ServerHandle, others: Others) {
     let mut registry = Registry::default();
     let counters = Counters {
         engine: engine.clone(),
-        core: Arc::clone(core),
+        handle: handle.clone(),
         others,
     };
     registry.register_collector(Box::new(counters));
-    core.metrics.expose(Box::new(move || {
+    handle.expose(move || {
         let mut page = String::new();
         if prometheus_client::encoding::text::encode(&mut page, &registry).is_err() {
             // Writing to a String cannot fail; a page without its end is no page.
             page.clear();
         }
         page
-    }));
+    });
 }
 
 impl Collector for Counters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        requests(&self.core, &mut encoder)?;
+        requests(&self.handle, &mut encoder)?;
         let counted = self
             .engine
             .stats()
@@ -87,7 +85,7 @@ impl Collector for Counters {
             ("state", MetricType::Gauge),
             self.engine.object_counts(),
         )?;
-        connections(&self.core, &mut encoder)?;
+        connections(&self.handle, &mut encoder)?;
         let busy = ConstGauge::new(u64::try_from(self.engine.busy()).unwrap_or(u64::MAX));
         let metric = encoder.encode_descriptor(
             "workqueue_depth",
@@ -120,8 +118,11 @@ fn by_kind(
 }
 
 /// Connections that are open, and those that the server ended.
-fn connections(core: &Core, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-    let numbers = core.metrics.connections();
+fn connections(
+    handle: &ServerHandle,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> Result<(), std::fmt::Error> {
+    let numbers = handle.connections();
     let mut metric = encoder.encode_descriptor(
         "offshoot_connections",
         "Open connections, with and without a request or a watch",
@@ -148,14 +149,17 @@ fn connections(core: &Core, encoder: &mut DescriptorEncoder<'_>) -> Result<(), s
 }
 
 /// Requests under the name that Kubernetes gives them.
-fn requests(core: &Core, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+fn requests(
+    handle: &ServerHandle,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> Result<(), std::fmt::Error> {
     let mut metric = encoder.encode_descriptor(
         "apiserver_request",
         "Requests by verb, resource and code",
         None,
         MetricType::Counter,
     )?;
-    for (key, count) in core.metrics.requests() {
+    for (key, count) in handle.requests() {
         let labels = [
             ("verb", key.verb.to_owned()),
             ("resource", key.resource),

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
-use apiserver::{Core, Record, ResourceName, Server, ServerHandle, StartError};
+use apiserver::{Record, ResourceName, Server, ServerHandle, StartError};
 use engine::Engine;
 use objectstore::{Durability, Expect};
 use store::{GitOptions, GitStore, Hosts, Limits, Local, Sync};
@@ -142,7 +142,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Running {
     server: apiserver::Running,
     engine: Engine,
-    core: Arc<Core>,
+    handle: ServerHandle,
     controllers: JoinHandle<()>,
     kubeconfig: PathBuf,
     /// Held until the end.
@@ -162,7 +162,7 @@ impl Running {
 
     /// The verbs without HTTP.
     pub(crate) fn handle(&self) -> ServerHandle {
-        ServerHandle::new(Arc::clone(&self.core))
+        self.handle.clone()
     }
 
     /// What server, engine and store counted since the start, by name.
@@ -172,10 +172,10 @@ impl Running {
         out.extend(engine.map(|(name, value)| (name.to_owned(), value)));
         let store = self.engine.store_stats().entries().into_iter();
         out.extend(store.map(|(name, value)| (format!("git {name}"), value)));
-        for (key, count) in self.core.metrics.requests() {
+        for (key, count) in self.handle.requests() {
             out.push((format!("{} {} {}", key.verb, key.resource, key.code), count));
         }
-        out.push(("writes of objects".to_owned(), self.core.store.rv()));
+        out.push(("writes of objects".to_owned(), self.handle.version()));
         out
     }
 
@@ -238,7 +238,7 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
         (ports::embedded(&handle), None),
         options.answer_within,
     ));
-    metrics::expose(&engine, handle.core(), Box::new(Vec::new));
+    metrics::expose(&engine, &handle, Box::new(Vec::new));
     let controllers = tokio::spawn({
         let engine = engine.clone();
         async move { engine.run().await }
@@ -250,7 +250,7 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     kubeconfig::write(&path, &wanted)?;
     Ok(Running {
         server,
-        core: Arc::clone(handle.core()),
+        handle,
         engine,
         controllers,
         kubeconfig: path,

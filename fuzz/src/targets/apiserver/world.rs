@@ -131,7 +131,7 @@ impl World {
     }
 
     fn version(&self) -> u64 {
-        self.server.handle().core().store.rv()
+        self.server.handle().version()
     }
 
     /// Brings the user's namespace back to what it was, if anything changed.

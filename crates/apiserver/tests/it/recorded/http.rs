@@ -70,7 +70,7 @@ pub(crate) async fn replay(server: &Asked<'_>, file: &Value) -> Replay {
             "wait" => run.wait(step).await,
             "compact" => match server {
                 Asked::Ours(server) => {
-                    server.handle().core().store.compact();
+                    server.handle().compact();
                     Vec::new()
                 }
                 Asked::Peer(_) => vec!["cannot be compacted from outside".to_owned()],

@@ -46,10 +46,7 @@ async fn ports_over(client: kube::Client, world: &World) -> (Server, Ports) {
     }
     let server = builder.build().await.unwrap();
     let handle = server.handle();
-    records.feeds(Mirror::new(
-        handle.core().store.clone(),
-        "packagerevisions.porch.kpt.dev".into(),
-    ));
+    records.feeds(handle.mirror("porch.kpt.dev", "packagerevisions"));
     tokio::spawn({
         let (records, remote) = (Arc::clone(&records), remote.clone());
         async move { records.run(remote).await }

@@ -270,16 +270,14 @@ impl Read {
         let kind = Gvk::of(text(object, "/apiVersion"), text(object, "/kind"));
         let started = Instant::now();
         loop {
-            let catalog = handle.core().registry.catalog();
-            let resource = catalog.by_kind(&kind.group, &kind.kind);
-            let found = resource.and_then(|resource| {
-                let found = Target::find(&catalog, &kind.group, &kind.version, &resource.plural)?;
-                let namespace = if resource.namespaced {
+            let found = handle.target_of_kind(&kind.group, &kind.version, &kind.kind);
+            let found = found.map(|found| {
+                let namespace = if found.resource.namespaced {
                     &self.namespace
                 } else {
                     ""
                 };
-                Some(found.at(namespace, text(object, "/metadata/name")))
+                found.at(namespace, text(object, "/metadata/name"))
             });
             if found.is_some() || started.elapsed() > Duration::from_secs(2) {
                 return found;
@@ -295,11 +293,10 @@ async fn import(
     target: &Target,
     object: Value,
 ) -> Result<(), objects::Failure> {
-    let core = handle.core();
-    let whose = core.own("admin");
+    let whose = handle.own("admin");
     let namespace = text(&object, "/kind") == NAMESPACE;
     let said = ["labels", "annotations"].map(|key| (key, object["metadata"][key].clone()));
-    match core.import(target, &whose, object).await {
+    match handle.import(target, object, &whose).await {
         Err(e) if namespace && e.reason == Reason::AlreadyExists => {
             let said = said.into_iter().filter(|(_, said)| !said.is_null());
             let said: BTreeMap<&str, Value> = said.collect();

@@ -6,7 +6,6 @@ use objects::{Failure, Reason};
 use serde_json::{Value, json};
 
 use super::applied::{Before, onto};
-use super::objects::options;
 use crate::exit;
 
 /// What only the server that keeps an object says of it.
@@ -77,10 +76,7 @@ impl Drafts {
                 metadata.shift_remove(*field);
             }
         }
-        let core = self.handle.core();
-        let options = options(&whose.agent);
-        let written = core.create(target, &whose, asked, &options).await?;
-        let mut object = written.object.value();
+        let mut object = self.handle.would_create(target, asked, &whose).await?;
         if let Some(old) = old {
             for field in GIVEN {
                 object["metadata"][field] = old["metadata"][field].clone();
@@ -102,7 +98,7 @@ impl Drafts {
         if name.is_empty() || self.handle.stored(&namespaces, "", name)?.is_some() {
             return Ok(());
         }
-        let whose = self.handle.core().own("system:apiserver");
+        let whose = self.handle.own("system:apiserver");
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         match self.handle.create(&namespaces, "", object, &whose).await {
             Err(failure) if failure.reason == Reason::AlreadyExists => Ok(()),
@@ -131,8 +127,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_written_aside_keeps_what_the_cluster_says_of_it() {
         let drafts = Drafts::new().await.unwrap();
-        let catalog = drafts.handle().core().registry.catalog();
-        let target = Target::find(&catalog, api::CONFIG_GROUP, "v1alpha1", "packagevariants");
+        let variants = ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "packagevariants");
+        let target = drafts.handle().target(&variants);
         let target = target.unwrap().at("shop", "web");
         let whose = Whose {
             user: User::new("ann", &[]),

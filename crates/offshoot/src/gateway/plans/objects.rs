@@ -9,8 +9,6 @@ use engine::Suppositions;
 use engine::planned::Target as Planned;
 use engine::ports::{Gvk, OurKind};
 use model::{ObjectKey, Problem};
-use objects::logic::update::Means;
-use objects::logic::{FieldValidation, WriteOptions};
 use objects::{Failure, Resource};
 use serde_json::Value;
 
@@ -167,20 +165,14 @@ impl<'a> Objects<'a> {
                 .would_be(target, stored, (manifest, before), whose)
                 .await;
         }
-        let options = options(&self.call.options.field_manager);
-        let core = self.gateway.handle.core();
-        let written = match stored {
-            None => {
-                core.create(target, &whose, manifest.clone(), &options)
-                    .await
-            }
+        let handle = &self.gateway.handle;
+        match stored {
+            None => handle.would_create(target, manifest.clone(), &whose).await,
             Some(_) => {
-                let compute = |old: &Value| Ok((onto(old, manifest, before), Means::Put));
-                let verb = apiserver::gateway::Verb::Update;
-                core.modify(target, &whose, verb, &compute, &options).await
+                let compute = |old: &Value| onto(old, manifest, before);
+                handle.would_update(target, &compute, &whose).await
             }
-        };
-        Ok(written?.object.value())
+        }
     }
 
     /// Whether the caller may do this to an object, where that lies.
@@ -234,10 +226,9 @@ impl<'a> Objects<'a> {
 
     /// The resource of a kind in a version, and the object of a name in it.
     fn target(&self, kind: &Gvk, name: &str) -> Option<Target> {
-        let catalog = self.gateway.drafting().core().registry.catalog();
-        let resource = catalog.by_kind(&kind.group, &kind.kind)?;
-        let found = Target::find(&catalog, &kind.group, &kind.version, &resource.plural)?;
-        let namespace = if resource.namespaced {
+        let handle = self.gateway.drafting();
+        let found = handle.target_of_kind(&kind.group, &kind.version, &kind.kind)?;
+        let namespace = if found.resource.namespaced {
             self.call.namespace.as_str()
         } else {
             ""
@@ -252,8 +243,8 @@ impl<'a> Objects<'a> {
             return self.target(&Gvk::of(version, kind), name);
         }
         let typed = kind.to_lowercase();
-        let catalog = self.gateway.drafting().core().registry.catalog();
-        let called = catalog.iter().filter(|r| is_called(r, &typed));
+        let served = self.gateway.drafting().resources();
+        let called = served.iter().filter(|r| is_called(r, &typed));
         let rank = |r: &&Arc<Resource>| match r.group.as_str() {
             CONFIG => 0,
             "" => 1,
@@ -404,17 +395,6 @@ fn at<'v>(value: &'v Value, pointer: &str) -> &'v str {
         .pointer(pointer)
         .and_then(Value::as_str)
         .unwrap_or_default()
-}
-
-/// How something is written of which nothing may be written.
-pub(super) fn options(manager: &str) -> WriteOptions {
-    WriteOptions {
-        dry_run: true,
-        // As kubectl asks: a misspelt field would plan something else than what was meant.
-        field_validation: FieldValidation::Strict,
-        field_manager: manager.to_owned(),
-        ..WriteOptions::default()
-    }
 }
 
 fn refused(failure: &Failure, field: &str) -> Refusal {

@@ -22,7 +22,7 @@ fn sites() -> ResourceName {
 }
 
 fn whose(server: &Server) -> Whose {
-    server.handle().core().own("tests")
+    server.handle().own("tests")
 }
 
 async fn server(scope: &str) -> Server {
