@@ -83,16 +83,6 @@ pub struct Listed {
     pub object: Value,
 }
 
-/// A list is older than what the mirror holds.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("the list is of version {list}, the mirror of version {mirror}")]
-pub struct Stale {
-    /// The list's version.
-    pub list: u64,
-    /// The mirror's.
-    pub mirror: u64,
-}
-
 /// What one resource holds in the cluster, as one watch tells it.
 #[derive(Debug)]
 pub struct Mirror {
@@ -120,10 +110,10 @@ impl Mirror {
     pub async fn list(&self, version: u64, mut all: Vec<Listed>) -> Result<(), MirrorError> {
         let mirror = self.store.rv();
         if version < mirror {
-            return Err(MirrorError::Stale(Stale {
+            return Err(MirrorError::Stale {
                 list: version,
                 mirror,
-            }));
+            });
         }
         all.sort_by_key(|one| one.version);
         let mut held: std::collections::BTreeMap<Key, u64> = self
@@ -243,8 +233,13 @@ impl Mirror {
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
     /// A list is older than what is known.
-    #[error(transparent)]
-    Stale(Stale),
+    #[error("the list is of version {list}, the mirror of version {mirror}")]
+    Stale {
+        /// The list's version.
+        list: u64,
+        /// The mirror's.
+        mirror: u64,
+    },
     /// An object has no readable metadata.
     #[error("the object {0} has no readable metadata: {1}")]
     Object(String, String),

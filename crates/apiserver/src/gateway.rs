@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 pub use crate::access::{Attributes, Decision, User};
-pub use crate::authz::{Authorizer, Held, Rule};
+pub use crate::authz::Authorizer;
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -35,6 +35,5 @@ pub use server::{
 };
 pub use verbs::handle::{List, ResourceName, ServerHandle, WatchEvent};
 pub use verbs::records::{Record, RecordError};
-pub use verbs::target::denied;
 pub use verbs::write::Compute;
 pub use verbs::{Target, Whose};

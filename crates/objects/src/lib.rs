@@ -9,7 +9,7 @@ pub mod builtin;
 pub mod logic;
 mod names;
 pub mod openapi;
-pub mod patch;
+mod patch;
 mod printed;
 mod reason;
 pub mod resource;

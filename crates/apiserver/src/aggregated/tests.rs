@@ -79,7 +79,7 @@ async fn a_new_list_tells_what_changed_and_what_is_gone_and_an_old_one_is_refuse
         ]
     );
     let old = mirror.list(59, Vec::new()).await;
-    assert!(matches!(old, Err(MirrorError::Stale(_))));
+    assert!(matches!(old, Err(MirrorError::Stale { .. })));
     assert!(mirror.get("ns", "a").is_some());
 }
 

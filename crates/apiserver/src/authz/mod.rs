@@ -13,10 +13,11 @@ mod writer;
 
 pub(crate) use cover::{Cover, STEPS};
 pub(crate) use rbac::Rbac;
-pub use rule::Rule;
-pub(crate) use rule::quoted;
+pub(crate) use rule::{Rule, quoted};
 pub use setter::Setters;
 pub use writer::Writers;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -27,13 +28,13 @@ pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The rules that hold for a user, and what could not be looked up.
 #[derive(Debug, Clone, Default)]
-pub struct Held {
+pub(crate) struct Held {
     /// In the order of the bindings' names, cluster-wide ones first.
-    pub rules: Vec<Rule>,
+    pub(crate) rules: Vec<Rule>,
     /// Roles that bindings name and that are not there.
-    pub errors: Vec<String>,
+    pub(crate) errors: Vec<String>,
     /// There are more rules, which were not gathered.
-    pub cut: bool,
+    pub(crate) cut: bool,
 }
 
 /// Decides who may do what. Another server may have to be asked for it.
@@ -46,19 +47,31 @@ pub trait Authorizer: Send + Sync {
     async fn allows(&self, request: &Attributes<'_>) -> bool {
         self.decide(request).await.allowed
     }
+}
 
-    /// The rules that hold for a user in a namespace (empty: in the whole cluster). Asked only where roles are served.
-    fn held(&self, _user: &User, _namespace: &str) -> Held {
-        Held {
-            cut: true,
-            ..Held::default()
-        }
+/// The roles that decide here; none where the embedding program has another authorizer.
+#[derive(Clone, Default)]
+pub(crate) struct Roles(Option<Arc<Rbac>>);
+
+impl Roles {
+    /// These.
+    pub(crate) const fn of(rbac: Arc<Rbac>) -> Self {
+        Self(Some(rbac))
     }
 
-    /// The rules of a role that a binding in `namespace` names; `None` if there is no such role. Asked only where roles are
-    /// served.
-    fn role(&self, _kind: &str, _name: &str, _namespace: &str) -> Option<Vec<Rule>> {
-        None
+    /// The rules that hold for a user in a namespace (empty: in the whole cluster).
+    pub(crate) fn held(&self, user: &User, namespace: &str) -> Held {
+        let unknown = || Held {
+            cut: true,
+            ..Held::default()
+        };
+        let rbac = self.0.as_ref();
+        rbac.map_or_else(unknown, |rbac| rbac.held(user, namespace))
+    }
+
+    /// The rules of a role that a binding in `namespace` names; `None` if there is no such role.
+    pub(crate) fn role(&self, kind: &str, name: &str, namespace: &str) -> Option<Vec<Rule>> {
+        self.0.as_ref()?.role(kind, name, namespace)
     }
 }
 

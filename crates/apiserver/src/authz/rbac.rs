@@ -85,6 +85,11 @@ impl Rbac {
         read()
     }
 
+    /// The rules that hold for a user in a namespace (empty: in the whole cluster).
+    pub(super) fn held(&self, user: &User, namespace: &str) -> Held {
+        self.current().index.held(user, namespace)
+    }
+
     /// The rules of a role that a binding in `namespace` names; `None` if it is not there.
     pub(super) fn role(&self, kind: &str, name: &str, namespace: &str) -> Option<Vec<super::Rule>> {
         let inner = self.current();
@@ -138,13 +143,5 @@ impl Authorizer for Rbac {
             return Decision::allowed();
         }
         self.current().index.decide(request)
-    }
-
-    fn held(&self, user: &User, namespace: &str) -> Held {
-        self.current().index.held(user, namespace)
-    }
-
-    fn role(&self, kind: &str, name: &str, namespace: &str) -> Option<Vec<super::Rule>> {
-        Self::role(self, kind, name, namespace)
     }
 }

@@ -6,17 +6,17 @@ use crate::access::Attributes;
 
 /// A `PolicyRule`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// `get`, `list` … or `*`.
-    pub verbs: Vec<String>,
+    pub(crate) verbs: Vec<String>,
     /// API groups, or `*`.
-    pub groups: Vec<String>,
+    pub(crate) groups: Vec<String>,
     /// `widgets`, `widgets/status`, `*/scale`, `*`.
-    pub resources: Vec<String>,
+    pub(crate) resources: Vec<String>,
     /// Names of objects; none for all.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Paths that are no resources; a `*` at the end stands for the rest.
-    pub urls: Vec<String>,
+    pub(crate) urls: Vec<String>,
 }
 
 const FIELDS: [&str; 5] = [

@@ -86,7 +86,7 @@ impl Door {
                     headed: true,
                     now,
                 })?;
-                let kind = asked.target.resource.built_in.map(|kind| kind.kind);
+                let kind = asked.target.resource.built_in_kind();
                 if items.is_empty() && matches!(kind, Some("Role" | "ClusterRole")) {
                     // These are printed as kinds without columns of their own: no rows are none at all.
                     table["rows"] = Value::Null;

@@ -101,7 +101,7 @@ impl Door {
         if namespace.is_empty() {
             return Err(Failure::bad_request("no namespace on request"));
         }
-        let held = self.authorizer.held(user, namespace);
+        let held = self.core.roles.held(user, namespace);
         let (paths, resources): (Vec<_>, Vec<_>) =
             held.rules.iter().partition(|rule| !rule.urls.is_empty());
         let written = |rules: Vec<&Rule>| rules.into_iter().map(Rule::write).collect::<Value>();

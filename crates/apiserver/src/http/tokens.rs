@@ -1,7 +1,7 @@
 //! `serviceaccounts/token` and token reviews: tokens are given out and looked at, never kept.
 
 use axum::response::Response;
-use objects::builtin::token_request;
+use objects::builtin::token_request_error;
 use objects::schema::FieldError;
 use objects::{Failure, Misread};
 use objectstore::{Object, key_of};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::negotiate::Shape;
 use super::{Asked, Door, body, respond, reviews};
 use crate::authn::{Bound, ISSUER, Wish};
+use crate::registry::discovery::TOKEN_REQUEST;
 
 /// The shortest and longest life of a token, in seconds, and what it is if nothing is said.
 const LIVES: (i64, i64, i64) = (600, 1 << 32, 3600);
@@ -20,12 +21,12 @@ impl Door {
         let form = asked.accept.choose(|s| s == Shape::Object)?;
         let target = &asked.target;
         let bytes = body::read(asked.body, target.resource.body_limit).await?;
-        let kind = token_request();
-        let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed(kind.kind))?;
+        let (group, kind) = TOKEN_REQUEST;
+        let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed(kind))?;
         let mut request = decoded.object;
-        if let Some(why) = kind.type_error(&request) {
+        if let Some(why) = token_request_error(&request) {
             let why = Misread::Type(why);
-            return Err(Failure::misread((kind.kind, "v1"), kind.kind, why));
+            return Err(Failure::misread((kind, "v1"), kind, why));
         }
         let key = target.key();
         let account = self.core.store.get("serviceaccounts", &key);
@@ -52,8 +53,8 @@ impl Door {
         let ends = now
             .checked_add(jiff::SignedDuration::from_secs(seconds))
             .unwrap_or(now);
-        request["kind"] = kind.kind.into();
-        request["apiVersion"] = kind.api_version().into();
+        request["kind"] = kind.into();
+        request["apiVersion"] = format!("{group}/v1").into();
         request["metadata"] = json!({
             "name": target.name, "namespace": target.namespace,
             "creationTimestamp": crate::clock::seconds(now),

@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 
 use super::Catalog;
 
+/// Group and kind of the bodies of `serviceaccounts/token`; no resource of its own.
+pub(crate) const TOKEN_REQUEST: (&str, &str) = ("authentication.k8s.io", "TokenRequest");
+
 struct Sub<'a> {
     name: &'a str,
     group: &'a str,
@@ -41,11 +44,11 @@ fn subresources<'a>(resource: &'a Resource, version: &'a Version) -> Vec<Sub<'a>
     for sub in &version.subresources {
         let verbs = sub.verbs.iter().map(String::as_str).collect();
         let usual = own(&sub.name, verbs);
-        let token = objects::builtin::token_request();
-        let is_token = !resource.custom() && sub.kind == token.kind;
+        let (group, kind) = TOKEN_REQUEST;
+        let is_token = !resource.custom() && sub.kind == kind;
         out.push(Sub {
             kind: &sub.kind,
-            group: if is_token { token.group } else { usual.group },
+            group: if is_token { group } else { usual.group },
             ..usual
         });
     }

@@ -15,7 +15,7 @@ use super::{Server, StartError, open};
 use crate::aggregated::Host;
 use crate::audit::Audit;
 use crate::authn::TokenKeys;
-use crate::authz::{Authorizer, Rbac, Setters, Writers};
+use crate::authz::{Authorizer, Rbac, Roles, Setters, Writers};
 use crate::clock::{Clock, RandomUids, SystemClock, Uids};
 use crate::gateway::User;
 use crate::http::Guard;
@@ -235,15 +235,14 @@ impl ServerBuilder {
         };
         let store = store.map_err(StartError::Store)?;
         let guard = Guard::new(self.limits, self.audit);
-        let authorizer = self
-            .authorizer
-            .unwrap_or_else(|| Arc::new(Rbac::new(store.clone())));
+        let (authorizer, roles) = who_decides(self.authorizer, &store);
         let core = Core::new(Parts {
             store,
             metrics: Metrics::of(guard.connections()),
             clock: self.clock,
             uids: self.uids,
             authorizer: Arc::clone(&authorizer),
+            roles,
             writers: self.writers,
             setters: self.setters,
             converters: self.converters,
@@ -285,6 +284,17 @@ impl ServerBuilder {
             authorizer,
             tokens: self.tokens,
         })
+    }
+}
+
+/// The embedding program's authorizer, or the roles that are kept here.
+fn who_decides(given: Option<Arc<dyn Authorizer>>, store: &Store) -> (Arc<dyn Authorizer>, Roles) {
+    match given {
+        Some(authorizer) => (authorizer, Roles::default()),
+        None => {
+            let rbac = Arc::new(Rbac::new(store.clone()));
+            (Arc::clone(&rbac) as Arc<dyn Authorizer>, Roles::of(rbac))
+        }
     }
 }
 

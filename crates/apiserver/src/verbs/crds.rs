@@ -72,14 +72,12 @@ impl Core {
             let webhook =
                 || Webhook::of(&definition).map(|w| -> Arc<dyn Converter> { Arc::new(w) });
             let converter = ours.or_else(webhook);
-            let backing = before.map(|r| r.backing).unwrap_or_default();
-            self.registry.put(Resource {
-                origin: Origin::Crd,
-                converter,
-                backing,
-                since,
-                ..resource
-            });
+            let mut resource = resource;
+            resource.backing = before.map(|r| r.backing).unwrap_or_default();
+            resource.origin = Origin::Crd;
+            resource.converter = converter;
+            resource.since = since;
+            self.registry.put(resource);
         }
         Ok(())
     }

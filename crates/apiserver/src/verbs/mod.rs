@@ -35,7 +35,7 @@ use objectstore::{CommitError, Object, StorageError, Store, Watch};
 use serde_json::Value;
 
 use crate::aggregated::Host;
-use crate::authz::{Setters, Writers};
+use crate::authz::{Roles, Setters, Writers};
 use crate::clock::{Clock, Uids, seconds};
 use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
 use crate::metrics::Metrics;
@@ -59,6 +59,8 @@ pub(crate) struct Core {
     pub(crate) gateway: OnceLock<Arc<dyn Gateway>>,
     /// Who says what somebody may do.
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    /// The roles from which it says so, where they lie here.
+    pub(crate) roles: Roles,
     /// Which objects say who wrote them.
     writers: Option<Writers>,
     /// Which field says who set it.
@@ -83,6 +85,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) uids: Arc<dyn Uids>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) roles: Roles,
     pub(crate) writers: Option<Writers>,
     pub(crate) setters: Option<Setters>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
@@ -163,6 +166,7 @@ impl Core {
             uids: parts.uids,
             gateway: OnceLock::new(),
             authorizer: parts.authorizer,
+            roles: parts.roles,
             writers: parts.writers,
             setters: parts.setters,
             aggregated: Mutex::new(None),

@@ -87,7 +87,7 @@ impl Core {
         let rules = target.rules()?;
         let moment = self.moment();
         let deleted = delete(rules, old, options, &moment)?;
-        match target.resource.built_in.map(|kind| kind.kind) {
+        match target.resource.built_in_kind() {
             Some("CustomResourceDefinition") => return Ok(with_cleanup(old, deleted, &moment.now)),
             Some("Namespace") => {}
             _ => return Ok(deleted),

@@ -193,7 +193,7 @@ impl Target {
 
 /// Says what a user may not do with a resource, as the real server says it.
 #[must_use]
-pub fn denied(asked: &Attributes<'_>, decision: &Decision) -> String {
+pub(crate) fn denied(asked: &Attributes<'_>, decision: &Decision) -> String {
     let slash = if asked.subresource.is_empty() {
         ""
     } else {

@@ -180,7 +180,7 @@ impl Core {
             "leases" | "events" | "roles" | "rolebindings" | "clusterroles" | "clusterrolebindings"
         );
         let resource = &target.resource;
-        made && resource.built_in.is_some()
+        made && resource.origin == Origin::BuiltIn
             && target.subresource.is_empty()
             && self.store.get(&resource.key(), &target.key()).is_none()
     }

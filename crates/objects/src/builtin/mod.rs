@@ -23,44 +23,44 @@ use crate::schema::{FieldError, Stack, Structural};
 
 /// A subresource of a built-in kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Subresource {
+pub(crate) struct Subresource {
     /// Its name in the path: `status`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Group, version and kind of its bodies, where they differ from the object's.
-    pub kind: Option<(&'static str, &'static str, &'static str)>,
+    pub(crate) kind: Option<(&'static str, &'static str, &'static str)>,
     /// What may be done with it.
-    pub verbs: &'static [&'static str],
+    pub(crate) verbs: &'static [&'static str],
 }
 
 /// One built-in kind in one version.
 #[derive(Debug, Clone)]
-pub struct Definition {
+pub(crate) struct Definition {
     /// API group, empty for the core group.
-    pub group: &'static str,
+    pub(crate) group: &'static str,
     /// API version.
-    pub version: &'static str,
+    pub(crate) version: &'static str,
     /// Kind.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Plural, as in paths.
-    pub plural: &'static str,
+    pub(crate) plural: &'static str,
     /// Singular.
-    pub singular: &'static str,
+    pub(crate) singular: &'static str,
     /// Short names.
-    pub short_names: &'static [&'static str],
+    pub(crate) short_names: &'static [&'static str],
     /// Categories.
-    pub categories: &'static [&'static str],
+    pub(crate) categories: &'static [&'static str],
     /// Whether objects live in namespaces.
-    pub namespaced: bool,
+    pub(crate) namespaced: bool,
     /// Verbs as discovery lists them; only `create` for reviews, which are never stored.
-    pub verbs: &'static [&'static str],
+    pub(crate) verbs: &'static [&'static str],
     /// Subresources.
-    pub subresources: &'static [Subresource],
+    pub(crate) subresources: &'static [Subresource],
     /// How names must look.
     pub(crate) name_rule: NameRule,
     /// Whether `metadata.generation` counts changes of the spec.
-    pub generation: bool,
+    pub(crate) generation: bool,
     /// Whether an update must carry a resourceVersion.
-    pub versioned_updates: bool,
+    pub(crate) versioned_updates: bool,
     key: &'static str,
 }
 
@@ -84,10 +84,11 @@ pub(crate) fn definitions() -> &'static [Definition] {
     kinds::ALL
 }
 
-/// The kind of bodies of `serviceaccounts/token`; no resource of its own.
+/// What is wrong with the types of a `TokenRequest`, the body of `serviceaccounts/token`, as [`Definition::type_error`] says it.
+/// It is no resource of its own.
 #[must_use]
-pub fn token_request() -> &'static Definition {
-    &kinds::TOKEN_REQUEST
+pub fn token_request_error(object: &Value) -> Option<String> {
+    kinds::TOKEN_REQUEST.type_error(object)
 }
 
 /// The built-in kind of that group, version and plural.
@@ -139,16 +140,6 @@ impl Definition {
         }
     }
 
-    /// `v1` or `group/version`.
-    #[must_use]
-    pub fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.to_owned()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
-    }
-
     /// Whether objects of the kind are stored, in contrast to reviews that are only answered.
     #[must_use]
     pub(crate) fn stored(&self) -> bool {
@@ -158,7 +149,7 @@ impl Definition {
     /// The first value of a wrong JSON type, or text that is no base64 or no time where one is wanted,
     /// worded as the 400 of the real server after `cannot be handled as a ConfigMap: `.
     #[must_use]
-    pub fn type_error(&self, object: &Value) -> Option<String> {
+    pub(crate) fn type_error(&self, object: &Value) -> Option<String> {
         let schemas = || match self.kind {
             "CustomResourceDefinition" => crd::mismatch(object),
             _ => None,

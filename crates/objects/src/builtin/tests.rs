@@ -8,7 +8,7 @@ use crate::tests::stack;
 
 #[test]
 fn every_schema_compiles() {
-    for definition in definitions().iter().chain([token_request()]) {
+    for definition in definitions().iter().chain([&kinds::TOKEN_REQUEST]) {
         let schema = definition.schema();
         assert!(
             schema.root().properties.contains_key("metadata"),

@@ -22,7 +22,7 @@ const MAX_VISITED: usize = 1 << 26;
 ///
 /// # Errors
 /// See [`PatchError`]; `doc` is untouched then.
-pub fn json_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
+pub(crate) fn json_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
     if patch.is_null() {
         return Ok(doc.clone());
     }

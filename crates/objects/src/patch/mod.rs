@@ -8,7 +8,7 @@ mod strategic;
 
 use serde_json::Value;
 
-pub use json::json_patch;
+pub(crate) use json::json_patch;
 pub(crate) use strategic::strategic;
 
 /// Deepest nesting of a document or patch.
@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 128;
 
 /// Why a patch could not be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PatchError {
+pub(crate) enum PatchError {
     /// The patch cannot be read; 400.
     #[error("{0}")]
     Unreadable(String),

@@ -120,7 +120,7 @@ pub struct Resource {
     /// Who defined it.
     pub origin: Origin,
     /// The rules of a built-in kind.
-    pub built_in: Option<&'static Definition>,
+    pub(crate) built_in: Option<&'static Definition>,
     /// The verbs of the gateway where it serves fewer than all; empty for all.
     pub verbs: Vec<String>,
     /// The request body limit in bytes (A11).
@@ -169,6 +169,12 @@ impl std::fmt::Debug for Resource {
 }
 
 impl Resource {
+    /// The kind, if Kubernetes itself defines it.
+    #[must_use]
+    pub fn built_in_kind(&self) -> Option<&'static str> {
+        self.built_in.map(|definition| definition.kind)
+    }
+
     /// Names the resource in the store.
     #[must_use]
     pub fn key(&self) -> Arc<str> {

@@ -118,7 +118,7 @@ impl Ingest {
             while let Some(step) = steps.next().await {
                 match self.take(step).await {
                     Ok(()) => {}
-                    Err(MirrorError::Stale(stale)) => {
+                    Err(stale @ MirrorError::Stale { .. }) => {
                         tracing::warn!(%stale, "a list came late; listing again");
                         break;
                     }

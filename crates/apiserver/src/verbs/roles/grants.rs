@@ -8,7 +8,7 @@ use objects::{Failure, Reason};
 use serde_json::Value;
 
 use crate::access::Attributes;
-use crate::authz::{Authorizer, Cover, GROUP, Rule, STEPS, quoted};
+use crate::authz::{Authorizer, Cover, GROUP, Roles, Rule, STEPS, quoted};
 use crate::verbs::{Core, Target, Whose};
 
 impl Core {
@@ -28,6 +28,7 @@ impl Core {
         }
         let grant = Grant {
             authorizer: self.authorizer.as_ref(),
+            roles: &self.roles,
             target,
             whose,
             name: meta(new, "name"),
@@ -60,6 +61,7 @@ impl Core {
 
 struct Grant<'a> {
     authorizer: &'a dyn Authorizer,
+    roles: &'a Roles,
     target: &'a Target,
     whose: &'a Whose,
     name: &'a str,
@@ -151,7 +153,7 @@ impl Grant<'_> {
         if self.may("bind", plural, name).await {
             return Ok(());
         }
-        let rules = self.authorizer.role(kind, name, &self.target.namespace);
+        let rules = self.roles.role(kind, name, &self.target.namespace);
         let rules = rules.ok_or_else(|| Failure::not_found(GROUP, plural, name))?;
         match self.not_held(&rules) {
             Some(why) => Err(self.refuse(&why)),
@@ -162,7 +164,7 @@ impl Grant<'_> {
     /// Says which of the rules the writer does not hold; `None` if all are held.
     fn not_held(&self, rules: &[Rule]) -> Option<String> {
         let user = &self.whose.user;
-        let held = self.authorizer.held(user, &self.target.namespace);
+        let held = self.roles.held(user, &self.target.namespace);
         let missing = Cover::of(&held.rules).missing(rules);
         if missing.is_empty() {
             return None;

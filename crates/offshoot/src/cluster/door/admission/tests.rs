@@ -1,5 +1,4 @@
 use axum::body::{Bytes, to_bytes};
-use objects::patch::json_patch;
 
 use super::*;
 
@@ -41,8 +40,11 @@ async fn stored(resource: &str, by: &str, old: &Value, new: &Value) -> Value {
         return new.clone();
     };
     assert_eq!(response["patchType"], "JSONPatch");
-    let patch = serde_json::from_slice(&STANDARD.decode(patch).unwrap()).unwrap();
-    json_patch(new, &patch).unwrap()
+    let patch: json_patch::Patch =
+        serde_json::from_slice(&STANDARD.decode(patch).unwrap()).unwrap();
+    let mut stored = new.clone();
+    json_patch::patch(&mut stored, &patch).unwrap();
+    stored
 }
 
 fn writer(object: &Value) -> Option<String> {
