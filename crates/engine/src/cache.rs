@@ -1,32 +1,37 @@
 //! Caches bounded by bytes: they make things faster, never different, and may be dropped at any time.
 
-use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
+use lru::LruCache;
+
 /// Values by key; the least recently used go first.
-#[derive(Debug)]
 pub(crate) struct Cache<K, V> {
     limit: usize,
     inner: Mutex<Inner<K, V>>,
 }
 
-#[derive(Debug)]
 struct Inner<K, V> {
-    values: BTreeMap<K, (V, usize, u64)>,
-    uses: BTreeMap<u64, K>,
-    clock: u64,
+    /// Each value with its bytes. How many there are is bounded by these alone.
+    values: LruCache<K, (V, usize)>,
     bytes: usize,
 }
 
-impl<K: Ord + Clone, V: Clone> Cache<K, V> {
+impl<K, V> fmt::Debug for Cache<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Cache");
+        f.field("limit", &self.limit).finish_non_exhaustive()
+    }
+}
+
+impl<K: Hash + Eq, V: Clone> Cache<K, V> {
     /// A cache of this many bytes; 0 keeps nothing.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             inner: Mutex::new(Inner {
-                values: BTreeMap::new(),
-                uses: BTreeMap::new(),
-                clock: 0,
+                values: LruCache::unbounded(),
                 bytes: 0,
             }),
         }
@@ -40,12 +45,7 @@ impl<K: Ord + Clone, V: Clone> Cache<K, V> {
     /// What is kept under a key.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
         let inner = &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let (value, _, used) = inner.values.get_mut(key)?;
-        inner.uses.remove(used);
-        inner.clock += 1;
-        *used = inner.clock;
-        inner.uses.insert(inner.clock, key.clone());
-        Some(value.clone())
+        inner.values.get(key).map(|(value, _)| value.clone())
     }
 
     /// Keeps a value of about this many bytes.
@@ -54,23 +54,15 @@ impl<K: Ord + Clone, V: Clone> Cache<K, V> {
             return;
         }
         let inner = &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.clock += 1;
-        if let Some((_, old, used)) = inner
-            .values
-            .insert(key.clone(), (value, bytes, inner.clock))
-        {
+        if let Some((_, old)) = inner.values.put(key, (value, bytes)) {
             inner.bytes -= old;
-            inner.uses.remove(&used);
         }
-        inner.uses.insert(inner.clock, key);
         inner.bytes += bytes;
         while inner.bytes > self.limit {
-            let Some((_, oldest)) = inner.uses.pop_first() else {
+            let Some((_, (_, bytes))) = inner.values.pop_lru() else {
                 break;
             };
-            if let Some((_, bytes, _)) = inner.values.remove(&oldest) {
-                inner.bytes -= bytes;
-            }
+            inner.bytes -= bytes;
         }
     }
 }

@@ -24,7 +24,7 @@ impl Upstream {
 /// A Kptfile's `upstreamLock.git`, or a revision's `selfLock`: what was taken.
 ///
 /// Up to date means equal in (repo, directory, commit); the ref is for display (V1).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GitLock {
     /// The repository's URL.
     pub repo: String,

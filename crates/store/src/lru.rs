@@ -1,26 +1,31 @@
 //! A cache bounded by bytes; the least recently used goes first. Droppable at any time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ::lru::LruCache;
+
 /// What an entry costs beside its value, in bytes: its places in the map and in the order.
 pub(crate) const SLOT: usize = 112;
 
-#[derive(Debug)]
 struct Inner<K, V> {
-    map: HashMap<K, (V, usize, u64)>,
-    order: BTreeMap<u64, K>,
-    tick: u64,
+    /// Each value with what it costs. How many there are is bounded by their bytes alone.
+    entries: LruCache<K, (V, usize)>,
     used: usize,
 }
 
-#[derive(Debug)]
 pub(crate) struct Lru<K, V> {
     inner: Mutex<Inner<K, V>>,
     share: Share,
     part: usize,
+}
+
+impl<K, V> fmt::Debug for Lru<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lru").finish_non_exhaustive()
+    }
 }
 
 /// What each repository of a store may use for its caches: an equal part of the whole.
@@ -39,13 +44,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
+impl<K: Hash + Eq, V: Clone> Lru<K, V> {
     /// A cache that may use one part of a share, such as a quarter.
     pub(crate) fn new(share: &Share, part: usize) -> Self {
         let inner = Inner {
-            map: HashMap::new(),
-            order: BTreeMap::new(),
-            tick: 0,
+            entries: LruCache::unbounded(),
             used: 0,
         };
         Self {
@@ -57,20 +60,14 @@ impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
 
     pub(crate) fn get(&self, key: &K) -> Option<V> {
         let mut inner = lock(&self.inner);
-        let inner = &mut *inner;
-        let (value, _, tick) = inner.map.get_mut(key)?;
-        inner.order.remove(tick);
-        inner.tick += 1;
-        *tick = inner.tick;
-        inner.order.insert(inner.tick, key.clone());
-        Some(value.clone())
+        inner.entries.get(key).map(|(value, _)| value.clone())
     }
 
     /// Drops everything.
     pub(crate) fn clear(&self) {
         let mut inner = lock(&self.inner);
-        inner.map.clear();
-        inner.order.clear();
+        // A new one, since what was emptied keeps its room.
+        inner.entries = LruCache::unbounded();
         inner.used = 0;
     }
 
@@ -83,20 +80,44 @@ impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
         }
         let mut inner = lock(&self.inner);
         let inner = &mut *inner;
-        inner.tick += 1;
-        if let Some((_, old, tick)) = inner.map.insert(key.clone(), (value, cost, inner.tick)) {
-            inner.order.remove(&tick);
+        if let Some((_, old)) = inner.entries.put(key, (value, cost)) {
             inner.used -= old;
         }
-        inner.order.insert(inner.tick, key);
         inner.used += cost;
         while inner.used > limit {
-            let Some((_, oldest)) = inner.order.pop_first() else {
+            let Some((_, (_, cost))) = inner.entries.pop_lru() else {
                 break;
             };
-            if let Some((_, cost, _)) = inner.map.remove(&oldest) {
-                inner.used -= cost;
-            }
+            inner.used -= cost;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lru, Share};
+
+    #[test]
+    fn the_least_recently_used_goes_first_and_bytes_are_bounded() {
+        let share = Share::default();
+        share.divide(20, 1);
+        let cache = Lru::new(&share, 2);
+        cache.put("a", 1, 4);
+        cache.put("b", 2, 4);
+        assert_eq!(cache.get(&"a"), Some(1));
+        cache.put("c", 3, 4);
+        let held = |keys: [&'static str; 3]| keys.map(|key| cache.get(&key));
+        assert_eq!(held(["a", "b", "c"]), [Some(1), None, Some(3)]);
+        cache.put("big", 4, 11);
+        assert_eq!(cache.get(&"big"), None);
+        // A share that became smaller is kept to from the next value on.
+        share.divide(20, 2);
+        cache.put("d", 5, 4);
+        assert_eq!(held(["a", "c", "d"]), [None, None, Some(5)]);
+        cache.put("d", 6, 1);
+        cache.put("e", 7, 4);
+        assert_eq!(held(["c", "d", "e"]), [None, Some(6), Some(7)]);
+        cache.clear();
+        assert_eq!(held(["c", "d", "e"]), [None; 3]);
     }
 }
