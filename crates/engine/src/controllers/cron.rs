@@ -1,5 +1,8 @@
 //! Five-field schedules of `spec.sync.schedule`, in UTC.
 
+use jiff::Timestamp;
+use jiff::tz::Offset;
+
 /// One field's allowed values as bits.
 fn field(text: &str, first: u32, last: u32) -> Option<u64> {
     let mut bits = 0_u64;
@@ -57,23 +60,19 @@ pub(super) fn next(schedule: &str, now: i64) -> Option<i64> {
     let mut at = (now.div_euclid(60) + 1) * 60;
     let end = at + 366 * 5 * 86_400;
     while at < end {
-        let text = crate::ports::rfc3339(at);
-        let number = |range: std::ops::Range<usize>| -> u32 {
-            text.get(range).and_then(|t| t.parse().ok()).unwrap_or(0)
-        };
-        let weekday = u32::try_from((at.div_euclid(86_400) + 4).rem_euclid(7)).unwrap_or(0);
-        let is_day = days >> number(8..10) & 1 == 1;
-        let is_weekday = weekdays >> weekday & 1 == 1;
+        let time = Offset::UTC.to_datetime(Timestamp::from_second(at).ok()?);
+        let is_day = days >> time.day() & 1 == 1;
+        let is_weekday = weekdays >> time.weekday().to_sunday_zero_offset() & 1 == 1;
         let fits = if either {
             is_day || is_weekday
         } else {
             is_day && is_weekday
         };
-        if months >> number(5..7) & 1 == 0 || !fits {
+        if months >> time.month() & 1 == 0 || !fits {
             at = (at.div_euclid(86_400) + 1) * 86_400;
-        } else if hours >> number(11..13) & 1 == 0 {
+        } else if hours >> time.hour() & 1 == 0 {
             at = (at.div_euclid(3_600) + 1) * 3_600;
-        } else if minutes >> number(14..16) & 1 == 0 {
+        } else if minutes >> time.minute() & 1 == 0 {
             at += 60;
         } else {
             return Some(at);
@@ -88,7 +87,7 @@ mod tests {
 
     fn after(schedule: &str) -> Option<String> {
         // 2026-01-31T12:34:56Z, a Saturday.
-        next(schedule, 1_769_862_896).map(crate::ports::rfc3339)
+        next(schedule, 1_769_862_896).map(model::utc)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{Turn, cron};
 use crate::discover::Found;
 use crate::error::port;
 use crate::index::READ_ONLY;
-use crate::ports::{EventType, OurKind, Point, StoredRepository, reported, rfc3339};
+use crate::ports::{EventType, OurKind, Point, StoredRepository, reported};
 use crate::queue::Done;
 use crate::registrations;
 use crate::repos::Open;
@@ -91,7 +91,7 @@ async fn look(
 ) -> Result<Looked> {
     let mut open = opening::open_repository(engine, repository).await?;
     let at = engine.now();
-    let (now, status) = (rfc3339(at), &stored.status);
+    let (now, status) = (model::utc(at), &stored.status);
     let once = &repository.run_once_at;
     let asked = !once.is_empty() && *once != status.observed_run_once_at && *once <= now;
     let scheduled = !status.next_full_sync.is_empty() && status.next_full_sync <= now;
@@ -161,7 +161,7 @@ async fn settled(engine: &Engine, stored: &StoredRepository, looked: &Looked) ->
         status.conditions.extend(read_only);
         status.package_count = count;
         status.git_commit = found.head.map(|c| c.to_string()).unwrap_or_default();
-        status.next_full_sync = next.map(rfc3339).unwrap_or_default();
+        status.next_full_sync = next.map(model::utc).unwrap_or_default();
         if looked.asked {
             let at = &repository.run_once_at;
             status.observed_run_once_at.clone_from(at);
@@ -170,7 +170,7 @@ async fn settled(engine: &Engine, stored: &StoredRepository, looked: &Looked) ->
             || status.package_count != before.package_count
             || status.conditions != before.conditions;
         if status.last_full_sync.is_empty() || looked.asked || looked.scheduled || news {
-            status.last_full_sync = rfc3339(looked.at);
+            status.last_full_sync = model::utc(looked.at);
         }
     })
     .await?;
@@ -198,13 +198,13 @@ fn next_look(engine: &Engine, repository: &Repository, now: i64) -> i64 {
 
 /// A time that lies ahead, by how its text compares: both are RFC 3339 in UTC.
 fn parse_soon(at: &str, now: i64) -> Option<i64> {
-    if at.is_empty() || *at <= *rfc3339(now) {
+    if at.is_empty() || *at <= *model::utc(now) {
         return None;
     }
     // Within a day, minute by minute: farther ones are found by the polls in between.
     (1..=1_440)
         .map(|m| now + m * 60)
-        .find(|t| *at <= *rfc3339(*t))
+        .find(|t| *at <= *model::utc(*t))
 }
 
 fn summary(problems: &[String]) -> String {

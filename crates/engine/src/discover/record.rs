@@ -14,7 +14,7 @@ use store::{Dir, Snapshot};
 use super::history::{self, Told};
 use crate::git::Layout;
 use crate::index::{PackageKey, World};
-use crate::ports::{StoredVariant, rfc3339};
+use crate::ports::StoredVariant;
 use crate::registrations::belongs_here;
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
@@ -186,7 +186,7 @@ pub(crate) fn build(
             Some(b) if b.commit == origin.commit => b.published_by.clone(),
             _ => commit.author.email.clone(),
         };
-        record.published_at = rfc3339(commit.author.time.seconds);
+        record.published_at = model::utc(commit.author.time.seconds);
     }
     if let Some(snapshot) = snapshot {
         match Kptfile::of_files(&snapshot.files) {
@@ -217,7 +217,7 @@ fn blank(
         || ObjectMeta {
             uid: Some(engine.ports().ids.revision_uid(&name.namespace, &name.name)),
             created: if told.created > 0 {
-                rfc3339(told.created)
+                model::utc(told.created)
             } else {
                 String::new()
             },

@@ -17,9 +17,7 @@ use super::{Sink, upstreams};
 use crate::engine::Templates;
 use crate::error::port;
 use crate::index::{World, downstream_of};
-use crate::ports::{
-    Found, Gvk, ObjectSummary, OurKind, Requester, StoredRepository, StoredSet, seconds,
-};
+use crate::ports::{Found, Gvk, ObjectSummary, OurKind, Requester, StoredRepository, StoredSet};
 use crate::{Engine, Result};
 
 /// Observes one set; `None` if it is gone.
@@ -92,7 +90,7 @@ fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> 
         let latest = base_of(&revisions)?.revision;
         let published = Published {
             commit: latest.upstream_lock.as_ref()?.commit?,
-            at: seconds(&latest.published_at),
+            at: unix_seconds(&latest.published_at),
             then: published_by(&revisions, |at| at.is_none_or(|at| at <= began))
                 .or_else(|| published_before(&revisions, &latest)),
             earlier: published_by(&revisions, |at| at.is_some_and(|at| at < began)),
@@ -102,13 +100,20 @@ fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> 
     ours.filter_map(of).collect()
 }
 
+/// What [`model::utc`] writes, read back; `None` from anything else.
+fn unix_seconds(text: &str) -> Option<i64> {
+    let at: jiff::Timestamp = text.parse().ok()?;
+    // Another zone, parts of a second, or another way to write it.
+    (model::utc(at.as_second()) == text).then_some(at.as_second())
+}
+
 /// The upstream commit of the last of what was published at a time that this takes, in Unix seconds where it is known.
 fn published_by(
     revisions: &[Arc<Revision>],
     takes: impl Fn(Option<i64>) -> bool,
 ) -> Option<CommitId> {
     let was = |r: &&Arc<Revision>| {
-        r.lifecycle.is_published() && !r.placeholder && takes(seconds(&r.published_at))
+        r.lifecycle.is_published() && !r.placeholder && takes(unix_seconds(&r.published_at))
     };
     let latest = revisions.iter().filter(was).max_by_key(|r| r.revision)?;
     latest.upstream_lock.as_ref()?.commit
@@ -280,4 +285,24 @@ pub(crate) async fn targets_now(engine: &Engine, seen: &Observed) -> Result<Obse
         now.selected.insert(index, selected);
     }
     Ok(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unix_seconds;
+
+    #[test]
+    fn times_come_back() {
+        for time in [0, 951_782_400, 1_767_225_599, 1_709_251_199] {
+            assert_eq!(unix_seconds(&model::utc(time)), Some(time));
+        }
+        for odd in [
+            "",
+            "2025-02-30T00:00:00Z",
+            "2025-01-01T00:00:00+01:00",
+            "2025-01-01T00:00:00.5Z",
+        ] {
+            assert_eq!(unix_seconds(odd), None, "{odd}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::{Namespace, Status};
 
 use crate::Engine;
-use crate::ports::{Gvk, StoredRepository, rfc3339};
+use crate::ports::{Gvk, StoredRepository};
 use crate::queue::Key;
 use crate::suppose::Supposed;
 
@@ -28,7 +28,7 @@ pub(super) async fn asked_for(
         let Ok(all) = engine.ports().repositories.now(namespace).await else {
             return;
         };
-        let now = rfc3339(engine.now());
+        let now = model::utc(engine.now());
         let open: Vec<StoredRepository> = all.into_iter().filter(|r| is_awaited(r, &now)).collect();
         // One that cannot be read may be so for long.
         let reads = |r: &&StoredRepository| !is_unread(r);

@@ -59,7 +59,7 @@ pub trait Clock: Send + Sync + fmt::Debug {
 
     /// Now, as RFC 3339 in UTC with seconds, such as `2026-01-31T12:00:00Z`.
     fn rfc3339(&self) -> String {
-        rfc3339(self.unix_seconds())
+        model::utc(self.unix_seconds())
     }
 }
 
@@ -145,63 +145,5 @@ impl fmt::Debug for Ports {
             .field("cluster", &self.cluster)
             .field("clock", &self.clock)
             .finish_non_exhaustive()
-    }
-}
-
-/// Seconds since 1970 as RFC 3339 in UTC, by the civil calendar.
-pub fn rfc3339(seconds: i64) -> String {
-    let days = seconds.div_euclid(86_400);
-    let rest = seconds.rem_euclid(86_400);
-    // Days from civil, inverted (Howard Hinnant's algorithm): eras of 400 years from March.
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day_of_era = z.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest % 3_600 / 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// What [`rfc3339`] writes, read back; `None` from anything else.
-pub(crate) fn seconds(text: &str) -> Option<i64> {
-    let part = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
-    let shifted = year - i64::from(month <= 2);
-    let era = shifted.div_euclid(400);
-    let year_of_era = shifted.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = era * 146_097 + day_of_era - 719_468;
-    let total = days * 86_400 + part(11, 13)? * 3_600 + part(14, 16)? * 60 + part(17, 19)?;
-    // Another zone, or a day that there is none of.
-    (rfc3339(total) == text).then_some(total)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn times_come_back() {
-        for time in [0, 951_782_400, 1_767_225_599, 1_709_251_199] {
-            assert_eq!(super::seconds(&super::rfc3339(time)), Some(time));
-        }
-        for odd in ["", "2025-02-30T00:00:00Z", "2025-01-01T00:00:00+01:00"] {
-            assert_eq!(super::seconds(odd), None);
-        }
-    }
-
-    #[test]
-    fn times_are_written_as_kubernetes_writes_them() {
-        assert_eq!(super::rfc3339(0), "1970-01-01T00:00:00Z");
-        assert_eq!(super::rfc3339(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(super::rfc3339(1_767_225_599), "2025-12-31T23:59:59Z");
     }
 }

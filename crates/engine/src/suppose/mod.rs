@@ -157,7 +157,7 @@ impl Supposed {
             meta.uid = Some(self.engine.ports().ids.fresh_uid());
         }
         if meta.created.is_empty() {
-            meta.created = crate::ports::rfc3339(self.engine.now());
+            meta.created = model::utc(self.engine.now());
         }
     }
 
@@ -230,7 +230,7 @@ impl Supposed {
         let known = self.engine.world(|w| w.variant(key).cloned());
         if let Some(known) = known {
             let mut variant = (*known).clone();
-            let now = crate::ports::rfc3339(self.engine.now());
+            let now = model::utc(self.engine.now());
             Arc::make_mut(&mut variant.meta).deleted = Some(now);
             self.put_variant(variant);
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::{Class, Lifecycle, ObjectKey, ObjectName, Revision, RevisionNumber, compose_name};
+use model::{Class, Lifecycle, ObjectKey, ObjectName, Revision, RevisionNumber, compose_name, utc};
 use plan::revision::{APPROVED_CLASS, ApproveObserved, Publish, approve as judge};
 use serde_json::{Value, json};
 use store::{BranchEdit, Expect, RefEdit};
@@ -13,7 +13,6 @@ use crate::discover::{LATEST, approval, highest_number};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;
-use crate::ports::rfc3339;
 use crate::repos::Open;
 use crate::transaction::{self, Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result};
@@ -165,7 +164,7 @@ fn published(
     record.lifecycle = Lifecycle::Published;
     record.revision = publish.number;
     record.published_by.clone_from(&by.user);
-    record.published_at = rfc3339(engine.now());
+    record.published_at = utc(engine.now());
     record
         .meta
         .labels

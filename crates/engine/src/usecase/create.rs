@@ -250,7 +250,7 @@ pub(crate) fn new_record(
         key: key.clone(),
         meta: ObjectMeta {
             uid: Some(uid),
-            created: crate::ports::rfc3339(engine.now()),
+            created: model::utc(engine.now()),
             ..ObjectMeta::default()
         },
         repository: package.repository.clone(),

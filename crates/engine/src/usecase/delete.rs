@@ -14,7 +14,7 @@ use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;
 use crate::observe::is_traced;
-use crate::ports::{EventType, OurKind, rfc3339};
+use crate::ports::{EventType, OurKind};
 use crate::transaction::{Follow, Transaction};
 use crate::{Engine, Error, Result, held, registrations, transaction};
 
@@ -99,7 +99,7 @@ async fn wait_for_finalizers(
 ) -> Result<Made> {
     let mut record = Revision::clone(revision);
     if record.meta.deleted.is_none() {
-        record.meta.deleted = Some(rfc3339(engine.now()));
+        record.meta.deleted = Some(model::utc(engine.now()));
     }
     if by.dry_run || record == **revision {
         return Ok(Made::of(record));

@@ -70,7 +70,7 @@ impl Twin {
                 let before = stored.cloned();
                 record.meta.generation = before.as_ref().map_or(1, |b| b.meta.generation);
                 if record.meta.created.is_empty() {
-                    record.meta.created = engine::ports::rfc3339(state.clock);
+                    record.meta.created = model::utc(state.clock);
                 }
                 let (stored, changed) = state.revisions.put(key, record, &mut state.version);
                 if changed {

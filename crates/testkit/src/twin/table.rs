@@ -212,7 +212,7 @@ pub(super) fn user_write<T, S: Clone + Default>(
         None => {
             new.uid = Some(Uid::parse(&format!("uid-{next}")).expect("not empty"));
             if new.created.is_empty() {
-                new.created = engine::ports::rfc3339(clock);
+                new.created = model::utc(clock);
             }
             new.generation = 1;
         }
@@ -242,7 +242,7 @@ pub(super) fn delete<T: HasMeta, S>(
     let mut going = old.clone();
     if going.meta.deleted.is_none() {
         let meta = Arc::make_mut(&mut going.meta);
-        meta.deleted = Some(engine::ports::rfc3339(clock));
+        meta.deleted = Some(model::utc(clock));
         meta.generation += 1;
     }
     table.put(key.clone(), going, version);
