@@ -5,7 +5,7 @@
 //! user's. Where a proxy is configured the program is used instead.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -27,14 +27,6 @@ use tokio::time::Instant;
 use crate::disk::Who;
 use crate::lru::lock;
 use crate::remote::Credential;
-
-/// Where system certificates are, on the systems that we know.
-const BUNDLES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -259,20 +251,34 @@ fn request(
     })
 }
 
+/// The authorities that this system trusts: where `SSL_CERT_FILE` and `SSL_CERT_DIR` say, otherwise where its kind of system keeps
+/// them. They are read once, since there may be hundreds of files.
+fn system_roots() -> RootCertStore {
+    static READ: OnceLock<RootCertStore> = OnceLock::new();
+    if let Some(roots) = READ.get() {
+        return roots.clone();
+    }
+    let found = rustls_native_certs::load_native_certs();
+    for error in &found.errors {
+        tracing::warn!(%error, "certificates of the system cannot be read");
+    }
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(found.certs);
+    // A system that has none may get them yet.
+    if !roots.is_empty() {
+        return READ.get_or_init(|| roots).clone();
+    }
+    roots
+}
+
 async fn secure(
     stream: TcpStream,
     host: &str,
     bundle: Option<Vec<u8>>,
 ) -> Result<impl AsyncRead + AsyncWrite + Unpin + Send + 'static, NoAnswer> {
     let invalid = |text: String| NoAnswer::before(Class::Invalid, text);
-    let mut roots = RootCertStore::empty();
-    let system = std::env::var("SSL_CERT_FILE").ok();
-    let system = system
-        .as_deref()
-        .into_iter()
-        .chain(BUNDLES)
-        .find_map(|p| std::fs::read(p).ok());
-    for pem in system.iter().chain(&bundle) {
+    let mut roots = system_roots();
+    if let Some(pem) = &bundle {
         let all: Vec<_> = CertificateDer::pem_slice_iter(pem).flatten().collect();
         roots.add_parsable_certificates(all);
     }
