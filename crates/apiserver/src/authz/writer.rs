@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use objects::logic::metadata_mut;
+use objects::write::metadata_mut;
 use objectstore::Object;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use objects::logic::{FieldValidation, WriteOptions};
+use objects::write::{FieldValidation, WriteOptions};
 use objects::{Failure, Misread, Reason};
 use serde_json::Value;
 

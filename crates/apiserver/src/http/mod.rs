@@ -42,8 +42,8 @@ use crate::metrics::RequestKey;
 use crate::verbs::{Core, Target, Whose};
 
 use negotiate::Accept;
-use objects::logic::patching::PatchKind;
-use objects::logic::select::Fields;
+use objects::select::Fields;
+use objects::write::patching::PatchKind;
 use objects::{Backing, Failure};
 use path::Route;
 use query::Query;

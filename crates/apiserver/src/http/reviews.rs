@@ -2,9 +2,9 @@
 
 use axum::response::Response;
 use objects::Failure;
-use objects::logic::part::Part;
-use objects::logic::update::Means;
-use objects::logic::{WriteOptions, check_identity, convert, managed, metadata, report_unknown};
+use objects::write::part::Part;
+use objects::write::update::Means;
+use objects::write::{WriteOptions, check_identity, convert, managed, metadata, report_unknown};
 use serde_json::{Map, Value, json};
 
 use super::negotiate::Shape;
@@ -50,7 +50,7 @@ impl Door {
         };
         match kind {
             "SelfSubjectReview" => {
-                if let Some(metadata) = objects::logic::metadata_mut(&mut review) {
+                if let Some(metadata) = objects::write::metadata_mut(&mut review) {
                     metadata.insert("creationTimestamp".to_owned(), moment.now.into());
                 }
             }

@@ -5,12 +5,12 @@
 use std::sync::Mutex;
 
 use axum::response::Response;
-use objects::logic::part::Part;
-use objects::logic::patching::{self, PatchKind};
-use objects::logic::scale::{count, text_at};
-use objects::logic::update::{self, Means};
-use objects::logic::{FieldValidation, WriteOptions, managed, meta};
 use objects::resource::Scale;
+use objects::write::part::Part;
+use objects::write::patching::{self, PatchKind};
+use objects::write::scale::{count, text_at};
+use objects::write::update::{self, Means};
+use objects::write::{FieldValidation, WriteOptions, managed, meta};
 use objects::{Failure, Misread, Reason};
 use serde_json::{Map, Value, json};
 

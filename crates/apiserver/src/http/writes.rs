@@ -2,10 +2,10 @@
 
 use axum::response::Response;
 use bytes::Bytes;
-use objects::logic::delete::DeleteOptions;
-use objects::logic::patching::{self, PatchKind};
-use objects::logic::{FieldValidation, WriteOptions};
 use objects::schema::FieldError;
+use objects::write::delete::DeleteOptions;
+use objects::write::patching::{self, PatchKind};
+use objects::write::{FieldValidation, WriteOptions};
 use objects::{Backing, Failure, Misread, Reason};
 use serde_json::{Value, json};
 
@@ -352,7 +352,7 @@ impl Strictly {
         let Ok(rules) = target.rules() else {
             return Self(Ok(Vec::new()));
         };
-        Self(objects::logic::read_strictly(rules, body, options))
+        Self(objects::write::read_strictly(rules, body, options))
     }
 
     /// The refusal with the warnings, or what a strict reader refuses first.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use objects::logic::WriteOptions;
 use objects::resource::{Converter, builtins};
+use objects::write::WriteOptions;
 use objects::{Reason, Resource};
 use objectstore::{Backend, Durability, Memory, Options, Store};
 use serde_json::Value;
@@ -300,7 +300,7 @@ fn who_decides(given: Option<Arc<dyn Authorizer>>, store: &Store) -> (Arc<dyn Au
 
 /// Creates a definition, or brings its spec up to date.
 async fn install(core: &Core, crd: &Value) -> Result<(), StartError> {
-    let name = objects::logic::meta(crd, "name").to_owned();
+    let name = objects::write::meta(crd, "name").to_owned();
     let fail = |why: String| StartError::Definition {
         name: name.clone(),
         why,
@@ -325,7 +325,7 @@ async fn install(core: &Core, crd: &Value) -> Result<(), StartError> {
             core.patch(
                 &target,
                 &whose,
-                objects::logic::patching::PatchKind::Merge,
+                objects::write::patching::PatchKind::Merge,
                 &patch,
                 &options,
             )

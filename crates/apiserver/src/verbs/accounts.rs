@@ -1,7 +1,7 @@
 //! The service account that every namespace has.
 
 use objects::Failure;
-use objects::logic::WriteOptions;
+use objects::write::WriteOptions;
 use objectstore::key_of;
 
 use super::followed::Followed;

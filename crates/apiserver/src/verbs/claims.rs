@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use objects::Backing;
-use objects::logic::{managed, metadata_mut, rv_of};
+use objects::write::{managed, metadata_mut, rv_of};
 use objectstore::{CommitError, Expect, ObjectRef};
 use serde_json::Value;
 

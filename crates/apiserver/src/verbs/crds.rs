@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use objects::builtin::crd::{self, Taken};
-use objects::logic::part::Part;
-use objects::logic::{WriteOptions, managed};
 use objects::resource::{Converter, Origin};
+use objects::write::part::Part;
+use objects::write::{WriteOptions, managed};
 use objects::{Failure, Resource};
 use objectstore::{CommitError, Expect};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures::Stream;
 use objects::Failure;
-use objects::logic::delete::DeleteOptions;
-use objects::logic::{WriteOptions, patching};
+use objects::write::delete::DeleteOptions;
+use objects::write::{WriteOptions, patching};
 use objectstore::{EventKind, Gone, Object};
 use serde_json::Value;
 
@@ -259,7 +259,7 @@ impl ServerHandle {
         let compute = move |old: &Value| {
             Ok((
                 patching::merge(old, patch),
-                objects::logic::update::Means::Patch,
+                objects::write::update::Means::Patch,
             ))
         };
         Ok(self

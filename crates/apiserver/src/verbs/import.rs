@@ -1,8 +1,8 @@
 //! Objects as they are on another server, taken over with what only a server may say.
 
 use objects::Failure;
-use objects::logic::update::Means;
-use objects::logic::{Moment, Prepared, WriteOptions, create, meta, metadata_mut};
+use objects::write::update::Means;
+use objects::write::{Moment, Prepared, WriteOptions, create, meta, metadata_mut};
 use serde_json::Value;
 
 use super::{Core, Target, Whose};

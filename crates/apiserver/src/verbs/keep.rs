@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use objects::Failure;
-use objects::logic::delete::DeleteOptions;
-use objects::logic::update::Means;
-use objects::logic::{WriteOptions, metadata_mut};
+use objects::write::delete::DeleteOptions;
+use objects::write::update::Means;
+use objects::write::{WriteOptions, metadata_mut};
 use objectstore::{Object, ObjectRef, Owner, Touched};
 use serde_json::{Value, json};
 

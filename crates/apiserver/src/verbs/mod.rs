@@ -1,4 +1,4 @@
-//! The verbs: what may be done with a resource, over the rules of [`logic`](objects::logic) and the one store.
+//! The verbs: what may be done with a resource, over the rules of [`write`](objects::write) and the one store.
 //!
 //! The HTTP door and the in-process [`handle`] call the same functions, so a write means the same whoever asks.
 //! Each verb reads what it needs, lets the pure rules compute, and commits with the version that it has read.
@@ -28,8 +28,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
-use objects::logic::{Moment, convert, metadata_mut};
 use objects::resource::{Converter, Origin, Version};
+use objects::write::{Moment, convert, metadata_mut};
 use objects::{Failure, Reason, Resource};
 use objectstore::{CommitError, Object, StorageError, Store, Watch};
 use serde_json::Value;
@@ -129,7 +129,7 @@ impl Shown {
     pub(crate) fn version(&self) -> String {
         match self {
             Self::Stored(object) => object.rv.to_string(),
-            Self::Value(value) => objects::logic::meta(value, "resourceVersion").to_owned(),
+            Self::Value(value) => objects::write::meta(value, "resourceVersion").to_owned(),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use objects::logic::delete::DeleteOptions;
-use objects::logic::part::Part;
-use objects::logic::{Moment, Rules, WriteOptions, managed};
+use objects::write::delete::DeleteOptions;
+use objects::write::part::Part;
+use objects::write::{Moment, Rules, WriteOptions, managed};
 use objects::{Backing, Failure};
 use objectstore::{CommitError, Expect, Object};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! Patching and applying: both compute the wanted object, then write like an update.
 
-use objects::logic::part::Part;
-use objects::logic::patching::{self, PatchKind};
-use objects::logic::update::{Means, check_name};
-use objects::logic::{WriteOptions, create, managed, meta};
+use objects::write::part::Part;
+use objects::write::patching::{self, PatchKind};
+use objects::write::update::{Means, check_name};
+use objects::write::{WriteOptions, create, managed, meta};
 use objects::{Backing, Failure, Reason};
 use serde_json::Value;
 
@@ -81,7 +81,7 @@ impl Core {
         let object = managed::applied(rules, None, config, Part::Main, options, &moment)?;
         check_name(&object, &target.name)?;
         self.check_homes(target, true).await?;
-        objects::logic::version_of(&object)?;
+        objects::write::version_of(&object)?;
         let uid = meta(&object, "uid");
         if !uid.is_empty() {
             let why = format!(

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
-use objects::logic::convert;
-use objects::logic::select::{Fields, Labels};
 use objects::resource::Origin;
+use objects::select::{Fields, Labels};
+use objects::write::convert;
 use objects::{Backing, Failure};
 use objectstore::{Event, EventKind, Gone, Object, Watch};
 use serde::{Deserialize, Serialize};

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use objects::Failure;
-use objects::logic::part::Part;
-use objects::logic::update::differs;
-use objects::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
+use objects::write::part::Part;
+use objects::write::update::differs;
+use objects::write::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
 use objectstore::{
     CommitError, Draft, Expect, NOTES, Object, Op, ResourceKey, StorageError, Store, key_of,
 };

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use objects::logic::delete::{DeleteOptions, Deleted, delete};
-use objects::logic::{WriteOptions, meta};
 use objects::resource::Origin;
+use objects::write::delete::{DeleteOptions, Deleted, delete};
+use objects::write::{WriteOptions, meta};
 use objects::{Backing, Failure, Reason, Resource};
 use objectstore::{Expect, Object};
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ impl Core {
         } else {
             old.clone()
         };
-        if let Some(metadata) = objects::logic::metadata_mut(&mut marked) {
+        if let Some(metadata) = objects::write::metadata_mut(&mut marked) {
             metadata.insert("deletionTimestamp".to_owned(), moment.now.into());
         }
         if let Some(root) = marked.as_object_mut() {
@@ -228,7 +228,7 @@ impl Core {
 fn without_grace(old: &Value, deleted: Deleted) -> Deleted {
     const FIELD: &str = "deletionGracePeriodSeconds";
     let mut marked = old.clone();
-    match (deleted, objects::logic::metadata_mut(&mut marked)) {
+    match (deleted, objects::write::metadata_mut(&mut marked)) {
         (Deleted::Already, Some(metadata)) if !metadata.contains_key(FIELD) => {
             metadata.insert(FIELD.to_owned(), 0.into());
             Deleted::Mark(marked)
@@ -247,7 +247,7 @@ fn with_cleanup(old: &Value, deleted: Deleted, now: &str) -> Deleted {
     } else {
         old.clone()
     };
-    if let Some(metadata) = objects::logic::metadata_mut(&mut marked) {
+    if let Some(metadata) = objects::write::metadata_mut(&mut marked) {
         metadata.insert("deletionTimestamp".to_owned(), now.into());
         let list = metadata.entry("finalizers").or_insert_with(|| json!([]));
         if let Some(list) = list

@@ -1,6 +1,6 @@
 //! How large a stored object may be: measured, and refused, as the real server's store does.
 
-use objects::logic::metadata_mut;
+use objects::write::metadata_mut;
 use objects::{Failure, Reason};
 use objectstore::Draft;
 use serde_json::Value;

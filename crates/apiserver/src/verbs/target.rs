@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use objects::logic::Rules;
+use objects::write::Rules;
 use objects::{Failure, Resource};
 use objectstore::{Key, key_of};
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use objects::logic::part::Part;
-use objects::logic::update::{Means, Update, Updated, other_uid, update};
-use objects::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
 use objects::resource::Origin;
+use objects::write::part::Part;
+use objects::write::update::{Means, Update, Updated, other_uid, update};
+use objects::write::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
 use objects::{Backing, Failure, Reason};
 use objectstore::{CommitError, Expect, Object, Op};
 use serde_json::Value;
@@ -155,9 +155,9 @@ impl Core {
     ) -> Result<Written, Failure> {
         // What cannot be this object is refused before anybody asks whether it is there.
         let rules = target.rules()?;
-        objects::logic::metadata::check_types(rules, &body)?;
-        objects::logic::check_identity(rules, &mut body, &target.namespace, Means::Put)?;
-        objects::logic::update::check_name(&body, &target.name)?;
+        objects::write::metadata::check_types(rules, &body)?;
+        objects::write::check_identity(rules, &mut body, &target.namespace, Means::Put)?;
+        objects::write::update::check_name(&body, &target.name)?;
         if self.makes_on_update(target) {
             return self.put_new(target, whose, body, options).await;
         }
@@ -197,7 +197,7 @@ impl Core {
             let (rules, dry_run) = (target.rules()?, options.dry_run);
             return Err(other_uid(rules, place, &body, &Value::Null, dry_run));
         }
-        objects::logic::version_of(&body)?;
+        objects::write::version_of(&body)?;
         if let Some(metadata) = metadata_mut(&mut body).filter(|_| !options.dry_run) {
             metadata.remove("resourceVersion");
         }

@@ -2,7 +2,7 @@
 
 use apiserver::Server;
 use http::Method;
-use objects::logic::select::Labels;
+use objects::select::Labels;
 use objectstore::{Draft, Memory};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -68,7 +68,7 @@ mod tests {
         for old in &states {
             for new in &states {
                 let patch = between(old, new).unwrap_or_else(|| json!({}));
-                let made = objects::logic::patching::merge(old, &patch);
+                let made = objects::write::patching::merge(old, &patch);
                 assert_eq!(&made, new, "{old} to {new} by {patch}");
             }
         }

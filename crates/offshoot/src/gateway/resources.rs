@@ -4,7 +4,7 @@ use apiserver::ResourceName;
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
 use engine::usecase::{Preconditions, Save};
 use model::{Files, ObjectKey, PackagePath};
-use objects::logic::select::{Term, terms, text_at};
+use objects::select::{Term, terms, text_at};
 use serde_json::{Value, json};
 
 use super::refusal::{invalid, refusal};

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::objects::Failure;
-use ::objects::logic::delete::DeleteOptions;
-use ::objects::logic::update::Means;
 use ::objects::resource::Origin;
+use ::objects::write::delete::DeleteOptions;
+use ::objects::write::update::Means;
 use apiserver::gateway::{Attributes, Decision, User};
 use apiserver::{ResourceName, ServerHandle};
 use async_trait::async_trait;

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use objects::logic::update::Means;
-use objects::logic::{FieldValidation, WriteOptions};
+use objects::write::update::Means;
+use objects::write::{FieldValidation, WriteOptions};
 use objects::{Failure, Resource};
 use objectstore::{Object, ResourceKey};
 use serde_json::Value;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use objects::Resource;
-use objects::logic::delete::DeleteOptions;
-use objects::logic::update::Means;
-use objects::logic::{Prepared, WriteOptions, create};
+use objects::write::delete::DeleteOptions;
+use objects::write::update::Means;
+use objects::write::{Prepared, WriteOptions, create};
 use objectstore::{Expect, Memory, Options};
 use serde_json::{Value, json};
 

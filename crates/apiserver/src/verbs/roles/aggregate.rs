@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use objects::Failure;
-use objects::logic::select::Labels;
+use objects::select::Labels;
 use objectstore::{Object, ObjectRef};
 use serde_json::Value;
 

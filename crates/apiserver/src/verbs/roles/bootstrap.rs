@@ -1,8 +1,8 @@
 //! Makes the default roles and bindings, and brings those back in line that an older version made.
 
 use objects::Failure;
-use objects::logic::update::Means;
-use objects::logic::{WriteOptions, create, meta};
+use objects::write::update::Means;
+use objects::write::{WriteOptions, create, meta};
 use objectstore::{CommitError, Expect};
 use serde_json::Value;
 

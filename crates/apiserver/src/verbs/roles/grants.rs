@@ -3,7 +3,7 @@
 //! The verbs `escalate` (on roles) and `bind` (on roles that a binding names) lift this, as in the real server
 //! (`pkg/registry/rbac/*/policybased`).
 
-use objects::logic::meta;
+use objects::write::meta;
 use objects::{Failure, Reason};
 use serde_json::Value;
 

@@ -162,7 +162,7 @@ pub(crate) fn reduce(recorded: &Value, actual: &Value, cut: bool) -> Value {
             .and_then(Value::as_array)
             .cloned()
             .unwrap_or_default();
-        let text = |item: &Value, field: &str| objects::logic::meta(item, field).to_owned();
+        let text = |item: &Value, field: &str| objects::write::meta(item, field).to_owned();
         let name = |item: &Value| match both {
             true => format!("{}/{}", text(item, "namespace"), text(item, "name")),
             false => text(item, "name"),

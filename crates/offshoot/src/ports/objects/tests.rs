@@ -71,7 +71,7 @@ async fn put(server: &Server, namespace: &str, name: &str, finalizers: &[&str]) 
 }
 
 async fn remove(server: &Server, resource: &ResourceName, namespace: &str, name: &str) {
-    let how = objects::logic::delete::DeleteOptions::default();
+    let how = objects::write::delete::DeleteOptions::default();
     let whose = whose(server);
     let gone = server
         .handle()

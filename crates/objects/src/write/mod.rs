@@ -10,7 +10,6 @@ pub mod metadata;
 pub mod part;
 pub mod patching;
 pub mod scale;
-pub mod select;
 pub mod update;
 
 mod create;

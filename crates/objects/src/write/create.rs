@@ -6,10 +6,10 @@ use super::{
     Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta, metadata,
     metadata_mut, mistyped_refusal, other_type, read_strictly, report_unknown, version_of,
 };
-use crate::logic::part::Part;
-use crate::logic::update::Means;
 use crate::reason::Reason;
 use crate::status::Failure;
+use crate::write::part::Part;
+use crate::write::update::Means;
 
 /// Computes a new object from a body.
 ///
