@@ -12,7 +12,7 @@ use model::{ConflictPolicy, File, Files, PackagePath, RenderStatus, Strategy};
 use package::kptfile::{Edit as KptfileEdit, Kptfile};
 use package::merge::{MergeOptions, merge};
 use yaml::owned::Value as Owned;
-use yaml::{Kind, Limits, Node, Reader, Stream, Value};
+use yaml::{Limits, Node, NodeKind, Reader, Stream, Value};
 
 use crate::seeds::{self, BETWEEN};
 
@@ -201,10 +201,10 @@ fn values(stream: &Stream) -> Vec<Option<Value>> {
 fn count(node: Node<'_>, kinds: &mut [usize; 8]) {
     let mut note = |at: usize| kinds[at] += 1;
     note(match node.kind() {
-        Kind::Scalar => 0,
-        Kind::Mapping => 1,
-        Kind::Sequence => 2,
-        Kind::Alias => 3,
+        NodeKind::Scalar => 0,
+        NodeKind::Mapping => 1,
+        NodeKind::Sequence => 2,
+        NodeKind::Alias => 3,
     });
     if node.tag().is_some() {
         note(4);
@@ -215,7 +215,7 @@ fn count(node: Node<'_>, kinds: &mut [usize; 8]) {
     if node.source().contains('#') {
         note(6);
     }
-    if node.kind() == Kind::Alias {
+    if node.kind() == NodeKind::Alias {
         return;
     }
     for entry in node.entries() {

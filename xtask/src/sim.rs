@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use testkit::sim::{Cell, Death, Matrix, Mutant, Outcome, Scenario, Sim, Tally, print, zeros};
+use testkit::sim::{Cell, Death, Matrix, Mutant, Scenario, SeedOutcome, Sim, Tally, print, zeros};
 use testkit::spread::Fleet;
 
 /// How many seeds strike with every fault at every side effect.
@@ -233,10 +233,10 @@ fn told(death: &Death) -> String {
 
 /// All seeds, on all cores; the broken ones in the order of their seeds.
 fn all(
-    walk: impl Fn(u64) -> Outcome + Sync,
+    walk: impl Fn(u64) -> SeedOutcome + Sync,
     seeds: std::ops::Range<u64>,
     keep_going: bool,
-) -> (Tally, Vec<Outcome>) {
+) -> (Tally, Vec<SeedOutcome>) {
     let next = AtomicU64::new(seeds.start);
     let stop = AtomicBool::new(false);
     let found = Mutex::new((Tally::new(), Vec::new()));
@@ -267,7 +267,7 @@ fn all(
     (tally, broken)
 }
 
-fn story(outcome: &Outcome) -> String {
+fn story(outcome: &SeedOutcome) -> String {
     let lines = outcome.story.join("\n  ");
     let end = outcome
         .violation

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::{ObjectName, Problem, TreeId};
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, name, object_of, put};
+use crate::fields::{FieldReader, name, object_of, put};
 
 /// The group of what is answered about whole fleets.
 pub const FLEET_GROUP: &str = "fleet.offshoot.dev";
@@ -108,7 +108,7 @@ impl BulkOutcome {
 /// twice.
 pub fn read_bulk(object: &Value) -> Result<Vec<BulkEntry>, Vec<Problem>> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
-    let spec = Fields::new(spec, "spec");
+    let spec = FieldReader::new(spec, "spec");
     let entries = spec.list("changes");
     if entries.is_empty() {
         let what = "spec.changes must name at least one package revision";
@@ -144,7 +144,7 @@ pub fn read_bulk(object: &Value) -> Result<Vec<BulkEntry>, Vec<Problem>> {
     }
 }
 
-fn read_entry(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<BulkEntry> {
+fn read_entry(entry: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<BulkEntry> {
     let field = entry.field("name");
     let text = entry.text("name").unwrap_or_default();
     let named = name(problems, &field, text, ObjectName::parse);

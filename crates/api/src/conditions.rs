@@ -4,7 +4,7 @@
 use model::{Condition, Status};
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, put};
+use crate::fields::{FieldReader, put};
 
 /// Reads a list of conditions; an unknown status reads as `Unknown` (M18).
 pub fn read_conditions(list: Option<&Value>) -> Vec<Condition> {
@@ -13,7 +13,7 @@ pub fn read_conditions(list: Option<&Value>) -> Vec<Condition> {
         .into_iter()
         .flatten()
         .map(|item| {
-            let c = Fields::new(item, "");
+            let c = FieldReader::new(item, "");
             Condition {
                 kind: c.owned("type").unwrap_or_default(),
                 status: Status::parse(c.text("status").unwrap_or_default()),

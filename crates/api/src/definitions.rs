@@ -6,7 +6,7 @@ use yaml::{Limits, Reader};
 
 /// One definition: its plural name and its text.
 #[derive(Debug, Clone, Copy)]
-pub struct Definition {
+pub struct EmbeddedCrd {
     /// Such as `packagevariants`.
     pub plural: &'static str,
     /// A CustomResourceDefinition as YAML.
@@ -14,55 +14,55 @@ pub struct Definition {
 }
 
 /// The CRDs of `config.porch.kpt.dev`.
-pub const CRDS: [Definition; 4] = [
-    Definition {
+pub const CRDS: [EmbeddedCrd; 4] = [
+    EmbeddedCrd {
         plural: "repositories",
         text: include_str!("../crds/repositories.yaml"),
     },
-    Definition {
+    EmbeddedCrd {
         plural: "packagevariants",
         text: include_str!("../crds/packagevariants.yaml"),
     },
-    Definition {
+    EmbeddedCrd {
         plural: "packagevariantsets",
         text: include_str!("../crds/packagevariantsets.yaml"),
     },
-    Definition {
+    EmbeddedCrd {
         plural: "packagerevisionsets",
         text: include_str!("../crds/packagerevisionsets.yaml"),
     },
 ];
 
 /// The resources of `porch.kpt.dev`, and what is answered about fleets, in the same form; never installed as CRDs.
-pub const SERVED: [Definition; 6] = [
-    Definition {
+pub const SERVED: [EmbeddedCrd; 6] = [
+    EmbeddedCrd {
         plural: "bulkchanges",
         text: include_str!("../served/bulkchanges.yaml"),
     },
-    Definition {
+    EmbeddedCrd {
         plural: "explanations",
         text: include_str!("../served/explanations.yaml"),
     },
-    Definition {
+    EmbeddedCrd {
         plural: "packagerevisions",
         text: include_str!("../served/packagerevisions.yaml"),
     },
-    Definition {
+    EmbeddedCrd {
         plural: "packagerevisionresources",
         text: include_str!("../served/packagerevisionresources.yaml"),
     },
-    Definition {
+    EmbeddedCrd {
         plural: "packages",
         text: include_str!("../served/packages.yaml"),
     },
-    Definition {
+    EmbeddedCrd {
         plural: "plans",
         text: include_str!("../served/plans.yaml"),
     },
 ];
 
 /// The CRD of records, for clusters that keep them (A10).
-pub const RECORDS: Definition = Definition {
+pub const RECORDS: EmbeddedCrd = EmbeddedCrd {
     plural: "revisionrecords",
     text: include_str!("../records/revisionrecords.yaml"),
 };
@@ -113,7 +113,7 @@ pub fn served() -> Result<Vec<Value>, yaml::Error> {
     SERVED.iter().map(read).collect()
 }
 
-fn read(definition: &Definition) -> Result<Value, yaml::Error> {
+fn read(definition: &EmbeddedCrd) -> Result<Value, yaml::Error> {
     yaml::first_document_json(definition.text, Reader::Sigs, true, &Limits::default())
 }
 

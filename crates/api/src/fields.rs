@@ -18,12 +18,12 @@ pub(crate) fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
 }
 
 /// One mapping of an input, its path, and the problems found so far.
-pub(crate) struct Fields<'a> {
+pub(crate) struct FieldReader<'a> {
     value: &'a Value,
     path: String,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FieldReader<'a> {
     pub(crate) fn new(value: &'a Value, path: impl Into<String>) -> Self {
         Self {
             value,
@@ -54,7 +54,7 @@ impl<'a> Fields<'a> {
     /// A nested mapping; absent, null and wrong types read as empty.
     pub(crate) fn child(&self, key: &str) -> Option<Self> {
         self.raw(key)
-            .map(|value| Fields::new(value, self.field(key)))
+            .map(|value| FieldReader::new(value, self.field(key)))
     }
 
     /// A non-empty text.
@@ -125,10 +125,10 @@ impl<'a> Fields<'a> {
             Some(Value::Array(items)) => items
                 .iter()
                 .enumerate()
-                .map(|(i, item)| Fields::new(item, format!("{}[{i}]", self.field(key))))
+                .map(|(i, item)| FieldReader::new(item, format!("{}[{i}]", self.field(key))))
                 .collect(),
             Some(single @ Value::Object(_)) => {
-                vec![Fields::new(single, format!("{}[0]", self.field(key)))]
+                vec![FieldReader::new(single, format!("{}[0]", self.field(key)))]
             }
             _ => Vec::new(),
         }

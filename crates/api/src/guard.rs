@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use model::{GuardMemory, Shrink, UidMark, WaitingDeletions};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, put, put_list};
+use crate::fields::{FieldReader, put, put_list};
 
 /// One text of all marks: a set may have 50,000 of them.
 const DECIDED: &str = "decidedDeletions";
@@ -45,7 +45,7 @@ pub(crate) fn write(memory: &GuardMemory) -> Map<String, Value> {
 }
 
 /// Reads it leniently; `variants` is how many the status counts.
-pub(crate) fn read(ours: &Fields<'_>, variants: usize) -> GuardMemory {
+pub(crate) fn read(ours: &FieldReader<'_>, variants: usize) -> GuardMemory {
     let marks = ours.text(DECIDED).unwrap_or_default().as_bytes();
     let marks = marks.chunks(UidMark::TEXT);
     let decided = marks.filter_map(|text| UidMark::parse(std::str::from_utf8(text).ok()?));

@@ -2,10 +2,10 @@
 
 use model::Problem;
 
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 
 /// Checks `labels` and `annotations` as they are written.
-pub(crate) fn check_labels(fields: &Fields<'_>, problems: &mut Vec<Problem>) {
+pub(crate) fn check_labels(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) {
     for (key, value) in fields.strings("labels") {
         if let Err(what) = model::label(&key, &value) {
             problems.push(problem(&fields.field("labels"), &what));

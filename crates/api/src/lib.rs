@@ -41,7 +41,7 @@ pub use bulk::{
 pub use conditions::{merge_conditions, read_conditions};
 pub use convert::{ConvertError, V1ALPHA1_SPEC, convert_set};
 pub use definitions::{
-    CRDS, Definition, RECORDS, SERVED, crd_texts, crds, embedded_crds, records_crd, served,
+    CRDS, EmbeddedCrd, RECORDS, SERVED, crd_texts, crds, embedded_crds, records_crd, served,
 };
 pub use fields::{object_at, object_of, str_at};
 pub use meta::{read_key, read_meta, write_meta};

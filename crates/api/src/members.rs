@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use model::{Before, CommitId, Member, PackageName, RepositoryName, UidMark, Unmade};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, put};
+use crate::fields::{FieldReader, put};
 use crate::upstream::{read_upstream, write_upstream};
 
 /// How many characters the hash of a spec has.
@@ -52,8 +52,8 @@ pub(crate) fn write_unmade(all: &[Unmade]) -> Vec<Value> {
 }
 
 /// Reads them.
-pub(crate) fn read_unmade(all: &[Fields<'_>]) -> Vec<Unmade> {
-    let one = |of: &Fields<'_>| {
+pub(crate) fn read_unmade(all: &[FieldReader<'_>]) -> Vec<Unmade> {
+    let one = |of: &FieldReader<'_>| {
         Some(Unmade {
             name: of.owned("name")?,
             step: of.owned("step")?,
@@ -64,7 +64,7 @@ pub(crate) fn read_unmade(all: &[Fields<'_>]) -> Vec<Unmade> {
 }
 
 /// Reads them leniently: what cannot be read is not remembered.
-pub(crate) fn read_remembered(groups: &[Fields<'_>]) -> BTreeMap<UidMark, Member> {
+pub(crate) fn read_remembered(groups: &[FieldReader<'_>]) -> BTreeMap<UidMark, Member> {
     let mut members = BTreeMap::new();
     for group in groups {
         let Some(upstream) = read_upstream(group.value(), &mut Vec::new()) else {
@@ -102,7 +102,7 @@ pub(crate) fn write_before(before: &Before) -> Value {
     })
 }
 
-fn read_before(fields: &Fields<'_>) -> Option<Before> {
+fn read_before(fields: &FieldReader<'_>) -> Option<Before> {
     Some(Before {
         repo: RepositoryName::parse(fields.text("repo")?).ok()?,
         package: PackageName::parse(fields.text("package")?).ok()?,
@@ -153,7 +153,7 @@ mod tests {
             ..model::RolloutStatus::default()
         };
         let wire = crate::rollout::write_status(&status);
-        let read = crate::rollout::read_status(&Fields::new(&wire, "status.rollout"));
+        let read = crate::rollout::read_status(&FieldReader::new(&wire, "status.rollout"));
         assert_eq!(read.members, members);
         let same = (0..100).map(|n| (UidMark::new([0, 0, 0, 0, 2, n]), member(0)));
         let text = write_remembered(&same.collect());

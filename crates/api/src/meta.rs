@@ -3,11 +3,11 @@
 use model::{Namespace, ObjectKey, ObjectMeta, ObjectName, OwnerReference, Uid};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, put, put_list, put_strings};
+use crate::fields::{FieldReader, put, put_list, put_strings};
 
 /// The namespace and name of an object; `None` where either is missing or no name.
 pub fn read_key(object: &Value) -> Option<ObjectKey> {
-    let meta = Fields::new(object.get("metadata")?, "metadata");
+    let meta = FieldReader::new(object.get("metadata")?, "metadata");
     Some(ObjectKey {
         namespace: Namespace::parse(meta.text("namespace")?).ok()?,
         name: ObjectName::parse(meta.text("name")?).ok()?,
@@ -19,7 +19,7 @@ pub fn read_meta(object: &Value) -> ObjectMeta {
     let Some(value) = object.get("metadata") else {
         return ObjectMeta::default();
     };
-    let meta = Fields::new(value, "metadata");
+    let meta = FieldReader::new(value, "metadata");
     ObjectMeta {
         uid: meta.text("uid").and_then(|t| Uid::parse(t).ok()),
         resource_version: meta.owned("resourceVersion").unwrap_or_default(),
@@ -37,7 +37,7 @@ pub fn read_meta(object: &Value) -> ObjectMeta {
     }
 }
 
-fn read_owner(owner: &Fields<'_>) -> Option<OwnerReference> {
+fn read_owner(owner: &FieldReader<'_>) -> Option<OwnerReference> {
     Some(OwnerReference {
         api_version: owner.owned("apiVersion").unwrap_or_default(),
         kind: owner.owned("kind").unwrap_or_default(),

@@ -3,14 +3,14 @@
 use model::{Function, Pipeline, Problem, Selector};
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, put, put_list, put_strings};
+use crate::fields::{FieldReader, put, put_list, put_strings};
 
 /// Reads a pipeline, checking what the documents demand of a variant's functions (R14).
 pub fn read_pipeline(value: Option<&Value>, path: &str, problems: &mut Vec<Problem>) -> Pipeline {
     let Some(value) = value else {
         return Pipeline::default();
     };
-    let fields = Fields::new(value, path);
+    let fields = FieldReader::new(value, path);
     let mut read = |key: &str| -> Vec<Function> {
         fields
             .list(key)
@@ -24,7 +24,7 @@ pub fn read_pipeline(value: Option<&Value>, path: &str, problems: &mut Vec<Probl
     }
 }
 
-fn checked(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Function {
+fn checked(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Function {
     let function = read_function(fields);
     let path = fields.path();
     if function.image.is_none() && function.exec.is_none() {
@@ -41,7 +41,7 @@ fn checked(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Function {
     function
 }
 
-pub(crate) fn read_function(fields: &Fields<'_>) -> Function {
+pub(crate) fn read_function(fields: &FieldReader<'_>) -> Function {
     let selectors = |key: &str| fields.list(key).iter().map(read_selector).collect();
     Function {
         image: fields.owned("image"),
@@ -55,7 +55,7 @@ pub(crate) fn read_function(fields: &Fields<'_>) -> Function {
     }
 }
 
-fn read_selector(fields: &Fields<'_>) -> Selector {
+fn read_selector(fields: &FieldReader<'_>) -> Selector {
     Selector {
         api_version: fields.owned("apiVersion"),
         kind: fields.owned("kind"),

@@ -3,7 +3,7 @@
 use model::{FunctionResult, FunctionResultItem, RenderStatus, ResourceRef, Severity};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, object_of, put, put_list};
+use crate::fields::{FieldReader, object_of, put, put_list};
 
 /// The wire form: `error` is always there, as Porch's schema wants it.
 pub fn write_render_status(status: &RenderStatus) -> Value {
@@ -92,7 +92,7 @@ fn write_item(item: &FunctionResultItem) -> Value {
 
 /// Reads what [`write_render_status`] wrote, from a record.
 pub fn read_render_status(value: &Value) -> RenderStatus {
-    let fields = Fields::new(value, "renderStatus");
+    let fields = FieldReader::new(value, "renderStatus");
     let steps = fields
         .child("result")
         .map(|r| r.list("items"))
@@ -103,7 +103,7 @@ pub fn read_render_status(value: &Value) -> RenderStatus {
     }
 }
 
-fn read_step(fields: &Fields<'_>) -> FunctionResult {
+fn read_step(fields: &FieldReader<'_>) -> FunctionResult {
     FunctionResult {
         name: fields.owned("name").unwrap_or_default(),
         image: fields.owned("image"),
@@ -118,7 +118,7 @@ fn read_step(fields: &Fields<'_>) -> FunctionResult {
     }
 }
 
-fn read_item(fields: &Fields<'_>) -> FunctionResultItem {
+fn read_item(fields: &FieldReader<'_>) -> FunctionResultItem {
     let field = fields.child("field");
     let shown = |key: &str| {
         field

@@ -3,7 +3,7 @@
 use model::{GitSpec, Problem, Repository, RepositoryName};
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, name};
+use crate::fields::{FieldReader, name};
 use crate::{read_key, read_meta};
 
 /// Reads a repository.
@@ -14,7 +14,7 @@ pub fn read_repository(object: &Value) -> Result<Repository, Vec<Problem>> {
     let mut problems = Vec::new();
     let key = read_key(object).ok_or_else(Vec::new)?;
     let empty = Value::Object(Map::new());
-    let spec = Fields::new(object.get("spec").unwrap_or(&empty), "spec");
+    let spec = FieldReader::new(object.get("spec").unwrap_or(&empty), "spec");
     let repository = name(
         &mut problems,
         "metadata.name",
@@ -48,7 +48,7 @@ pub fn read_repository(object: &Value) -> Result<Repository, Vec<Problem>> {
     }
 }
 
-fn read_git(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<GitSpec> {
+fn read_git(spec: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<GitSpec> {
     let Some(git) = spec.child("git") else {
         problems.push(Problem::new("spec.git", "spec.git: Required value"));
         return None;

@@ -4,7 +4,7 @@ use model::{Choice, Conflict, ConflictSide, ConflictValue, PackagePath, Problem,
 use serde_json::{Map, Value};
 use sha1::{Digest, Sha1};
 
-use crate::fields::{Fields, name, put};
+use crate::fields::{FieldReader, name, put};
 use crate::sides::{read_side, write_side};
 
 /// The most decisions of one request.
@@ -51,7 +51,7 @@ fn tagged(value: &ConflictValue) -> (&'static str, &str) {
 /// What is wrong with each of them.
 pub fn read_resolutions(object: &Value) -> Result<Vec<Resolution>, Vec<Problem>> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
-    let entries = Fields::new(spec, "spec").list("resolutions");
+    let entries = FieldReader::new(spec, "spec").list("resolutions");
     if entries.len() > LIMIT {
         let what = format!(
             "spec.resolutions has {} entries, and one request may have {LIMIT}",
@@ -71,7 +71,7 @@ pub fn read_resolutions(object: &Value) -> Result<Vec<Resolution>, Vec<Problem>>
     }
 }
 
-fn read_one(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Resolution> {
+fn read_one(entry: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<Resolution> {
     let text = entry.text("file").unwrap_or_default();
     let file = name(problems, &entry.field("file"), text, PackagePath::parse);
     for side in ["base", "upstream"] {
@@ -100,7 +100,7 @@ fn read_one(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Resolutio
     })
 }
 
-fn choice(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Choice> {
+fn choice(entry: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<Choice> {
     let (take, value) = (entry.text("take"), entry.text("value"));
     let (field, what) = match (take, value) {
         (Some(side), None) => {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{FileMode, Files, PackagePath, Problem, Revision};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, object_of, put, put_number, str_at};
+use crate::fields::{FieldReader, object_of, put, put_number, str_at};
 use crate::{write_meta, write_render_status};
 
 /// The annotation that lists files which are no text.
@@ -121,7 +121,7 @@ pub struct ResourcesUpdate {
 pub fn read_resources(object: &Value) -> Result<ResourcesUpdate, Vec<Problem>> {
     let mut problems = Vec::new();
     let empty = Value::Object(Map::new());
-    let meta = Fields::new(object.get("metadata").unwrap_or(&empty), "metadata");
+    let meta = FieldReader::new(object.get("metadata").unwrap_or(&empty), "metadata");
     let spec = object
         .get("spec")
         .and_then(|s| s.get("resources"))

@@ -9,7 +9,7 @@ use model::{
 use serde_json::{Map, Value, json};
 
 use crate::conditions::{read_conditions, write_plain};
-use crate::fields::{Fields, name, object_of, put, put_list, put_number, put_strings};
+use crate::fields::{FieldReader, name, object_of, put, put_list, put_number, put_strings};
 use crate::revision_status::{
     read_conflicts, read_lock, read_machine, write_conflict, write_lock, write_machine,
 };
@@ -78,7 +78,7 @@ fn read_input(
 ) -> Result<RevisionInput, Vec<Problem>> {
     let mut problems = Vec::new();
     let empty = Value::Object(Map::new());
-    let spec = Fields::new(object.get("spec").unwrap_or(&empty), "spec");
+    let spec = FieldReader::new(object.get("spec").unwrap_or(&empty), "spec");
     let required = |key: &str, problems: &mut Vec<Problem>| {
         let text = spec.text(key);
         if text.is_none() {
@@ -119,7 +119,7 @@ fn read_input(
     }
 }
 
-fn read_lifecycle(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Lifecycle> {
+fn read_lifecycle(spec: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<Lifecycle> {
     let text = spec.text("lifecycle")?;
     let lifecycle = Lifecycle::parse(text);
     if lifecycle.is_none() {
@@ -134,7 +134,7 @@ fn read_lifecycle(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Life
     lifecycle
 }
 
-fn read_tasks(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<Task> {
+fn read_tasks(spec: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Vec<Task> {
     let items = spec.raw("tasks").and_then(Value::as_array);
     let mut tasks = Vec::new();
     for (i, item) in items.into_iter().flatten().enumerate() {
@@ -146,7 +146,7 @@ fn read_tasks(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<Task> {
     tasks
 }
 
-fn read_gates(spec: &Fields<'_>) -> Vec<ReadinessGate> {
+fn read_gates(spec: &FieldReader<'_>) -> Vec<ReadinessGate> {
     let gates = spec.list("readinessGates");
     gates
         .iter()
@@ -157,7 +157,7 @@ fn read_gates(spec: &Fields<'_>) -> Vec<ReadinessGate> {
         .collect()
 }
 
-fn read_ids(spec: &Fields<'_>) -> Option<Vec<ConflictId>> {
+fn read_ids(spec: &FieldReader<'_>) -> Option<Vec<ConflictId>> {
     spec.raw("resolvedConflicts")
         .filter(|sent| !sent.is_null())?;
     let ids = spec.texts("resolvedConflicts");
@@ -174,7 +174,7 @@ pub fn read_revision(object: &Value) -> Result<Revision, String> {
     let input = read_revision_input(object)
         .map_err(|problems| format!("{key}: {}", model::join_problems(&problems)))?;
     let empty = Value::Object(Map::new());
-    let status = Fields::new(object.get("status").unwrap_or(&empty), "status");
+    let status = FieldReader::new(object.get("status").unwrap_or(&empty), "status");
     let ours = status
         .child("offshoot")
         .ok_or_else(|| format!("{key}: no status.offshoot"))?;

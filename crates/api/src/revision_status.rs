@@ -1,12 +1,12 @@
 //! The parts of a package revision's status: locks, conflicts, and what we remember.
 
 use model::{
-    CommitId, Conflict, ConflictId, ConflictState, Decision, Digest, GitLock, Machine, Namespace,
-    ObjectName, Owner, PackagePath, TreeId, Uid, WorkspaceName,
+    CommitId, Conflict, ConflictId, ConflictState, Decision, Digest, DraftOwner, GitLock, Machine,
+    Namespace, ObjectName, PackagePath, TreeId, Uid, WorkspaceName,
 };
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, put, put_list};
+use crate::fields::{FieldReader, put, put_list};
 use crate::sides::{read_side, write_side};
 
 /// `{type: git, git: {repo, directory, ref, commit}}`
@@ -23,7 +23,7 @@ pub(crate) fn write_lock(lock: &GitLock) -> Value {
     json!({ "type": "git", "git": git })
 }
 
-pub(crate) fn read_lock(fields: &Fields<'_>) -> Option<GitLock> {
+pub(crate) fn read_lock(fields: &FieldReader<'_>) -> Option<GitLock> {
     let git = fields.child("git")?;
     Some(GitLock {
         repo: git.owned("repo")?,
@@ -61,12 +61,12 @@ pub(crate) fn write_conflict(conflict: &Conflict) -> Value {
 /// The conflicts of a package revision as its status lists them.
 pub fn read_conflicts(object: &Value) -> Vec<Conflict> {
     let empty = Value::Object(Map::new());
-    let status = Fields::new(object.get("status").unwrap_or(&empty), "status");
+    let status = FieldReader::new(object.get("status").unwrap_or(&empty), "status");
     let all = status.list("conflicts");
     all.iter().filter_map(read_conflict).collect()
 }
 
-pub(crate) fn read_conflict(fields: &Fields<'_>) -> Option<Conflict> {
+pub(crate) fn read_conflict(fields: &FieldReader<'_>) -> Option<Conflict> {
     Some(Conflict {
         id: ConflictId(fields.owned("id")?),
         file: PackagePath::parse(fields.text("file")?).ok()?,
@@ -139,9 +139,9 @@ pub(crate) fn write_machine(machine: &Machine) -> Value {
     Value::Object(out)
 }
 
-pub(crate) fn read_machine(fields: &Fields<'_>) -> Option<Machine> {
+pub(crate) fn read_machine(fields: &FieldReader<'_>) -> Option<Machine> {
     Some(Machine {
-        owner: Owner {
+        owner: DraftOwner {
             namespace: Namespace::parse(fields.text("namespace")?).ok()?,
             name: ObjectName::parse(fields.text("name")?).ok()?,
             uid: Uid::parse(fields.text("uid")?).ok()?,

@@ -9,7 +9,7 @@ use model::{
 };
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, put, put_list};
+use crate::fields::{FieldReader, put, put_list};
 use crate::members::{read_remembered, read_unmade, write_before, write_remembered, write_unmade};
 use crate::selector::read_selector;
 use crate::shape::STEP_SELECTOR;
@@ -19,7 +19,7 @@ const MAX_STEPS: usize = 50;
 /// The longest soak: a year, in seconds.
 const LONGEST: i64 = 366 * 24 * 3600;
 
-pub(crate) fn read_rollout(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Rollout> {
+pub(crate) fn read_rollout(spec: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<Rollout> {
     let fields = spec.child("rollout")?;
     let steps = read_steps(&fields, problems);
     Some(Rollout {
@@ -34,7 +34,7 @@ fn refuse(problems: &mut Vec<Problem>, field: String, what: &str) {
     problems.push(Problem::new(field, what));
 }
 
-fn read_steps(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<RolloutStep> {
+fn read_steps(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Vec<RolloutStep> {
     let list = fields.list("steps");
     let field = fields.field("steps");
     if list.is_empty() {
@@ -78,7 +78,7 @@ fn read_steps(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<RolloutSt
     steps
 }
 
-fn read_name(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> String {
+fn read_name(entry: &FieldReader<'_>, problems: &mut Vec<Problem>) -> String {
     let name = entry.owned("name").unwrap_or_default();
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let fits = name.len() <= 63
@@ -93,7 +93,7 @@ fn read_name(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> String {
     name
 }
 
-fn read_members(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> StepMembers {
+fn read_members(entry: &FieldReader<'_>, problems: &mut Vec<Problem>) -> StepMembers {
     let selector = entry.child("selector");
     let percent = entry.raw("percent").is_some();
     match (selector, percent) {
@@ -123,7 +123,7 @@ fn read_members(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> StepMembers 
 
 /// A number within bounds; `other` where it is absent, or not one.
 fn within<T: TryFrom<i64> + Copy>(
-    fields: &Fields<'_>,
+    fields: &FieldReader<'_>,
     key: &str,
     (least, most): (i64, i64),
     problems: &mut Vec<Problem>,
@@ -143,7 +143,7 @@ fn within<T: TryFrom<i64> + Copy>(
     }
 }
 
-fn read_open(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> OpenWhen {
+fn read_open(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> OpenWhen {
     let mut open = OpenWhen::default();
     let Some(fields) = fields.child("open") else {
         return open;
@@ -182,7 +182,7 @@ fn seconds(text: &str) -> Option<i64> {
     (!text.is_empty() && total <= LONGEST).then_some(total)
 }
 
-fn read_halt(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> HaltWhen {
+fn read_halt(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> HaltWhen {
     let Some(fields) = fields.child("halt") else {
         return HaltWhen::default();
     };
@@ -259,7 +259,7 @@ fn write_upstream(of: &RolledUpstream) -> Value {
     Value::Object(out)
 }
 
-fn read_upstream(fields: &Fields<'_>) -> Option<RolledUpstream> {
+fn read_upstream(fields: &FieldReader<'_>) -> Option<RolledUpstream> {
     Some(RolledUpstream {
         repo: RepositoryName::parse(fields.text("repo")?).ok()?,
         package: PackageName::parse(fields.text("package")?).ok()?,
@@ -312,7 +312,7 @@ fn write_step(step: &StepStatus) -> Value {
 }
 
 /// Reads it leniently.
-pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
+pub(crate) fn read_status(fields: &FieldReader<'_>) -> RolloutStatus {
     let marks = fields.text("awaited").unwrap_or_default().as_bytes();
     let marks = marks.chunks(UidMark::TEXT);
     RolloutStatus {
@@ -350,7 +350,7 @@ pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
     }
 }
 
-fn read_step(fields: &Fields<'_>) -> StepStatus {
+fn read_step(fields: &FieldReader<'_>) -> StepStatus {
     StepStatus {
         name: fields.owned("name").unwrap_or_default(),
         takes: fields.owned("takes").unwrap_or_default(),
@@ -382,7 +382,7 @@ pub(crate) fn write_member(mark: &MemberMark) -> Value {
 }
 
 /// Reads it leniently.
-pub(crate) fn read_member(fields: &Fields<'_>) -> Option<MemberMark> {
+pub(crate) fn read_member(fields: &FieldReader<'_>) -> Option<MemberMark> {
     let mut words = Vec::from(["rollout", "step", "spec"].map(|key| fields.text(key)));
     if let Some(before) = fields.child("before") {
         words.extend(["repo", "package", "commit"].map(|key| before.text(key)));

@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use model::{LabelSelector, Problem, Requirement, SelectorOperator};
 
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 
 /// Reads a label selector; what is wrong with it is put to the problems, as kube-apiserver words it.
-pub(crate) fn read_selector(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> LabelSelector {
+pub(crate) fn read_selector(
+    fields: &FieldReader<'_>,
+    problems: &mut Vec<Problem>,
+) -> LabelSelector {
     let mut requirements = Vec::new();
     for entry in fields.list("matchExpressions") {
         let operator = match entry.text("operator") {

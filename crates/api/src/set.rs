@@ -6,7 +6,7 @@ use model::{
 };
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, name};
+use crate::fields::{FieldReader, name};
 use crate::rollout::read_rollout;
 use crate::selector::read_selector;
 use crate::shape::{OBJECT_SELECTOR, REPOSITORY_SELECTOR, SET};
@@ -27,7 +27,7 @@ pub fn read_set(
 
 fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
     let mut problems = Vec::new();
-    let fields = Fields::new(spec, "spec");
+    let fields = FieldReader::new(spec, "spec");
     let upstreams = read_sources(&fields, &mut problems);
     let targets = fields.list("targets");
     if targets.is_empty() {
@@ -60,7 +60,7 @@ fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
     }
 }
 
-fn read_guard(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> DeletionGuard {
+fn read_guard(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> DeletionGuard {
     let default = DeletionGuard::default();
     let Some(guard) = fields.child("deletionGuard") else {
         return default;
@@ -86,7 +86,7 @@ fn read_guard(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> DeletionGuard
     }
 }
 
-fn read_max_in_flight(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<usize> {
+fn read_max_in_flight(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<usize> {
     fields.raw("maxInFlight")?;
     let most = fields
         .int("maxInFlight")
@@ -99,7 +99,7 @@ fn read_max_in_flight(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Optio
     most
 }
 
-fn read_on_error(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> OnError {
+fn read_on_error(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> OnError {
     match fields.text("onError") {
         None | Some("Continue") => OnError::Continue,
         Some("Stop") => OnError::Stop,
@@ -111,7 +111,7 @@ fn read_on_error(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> OnError {
     }
 }
 
-fn read_target(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Target> {
+fn read_target(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<Target> {
     let path = fields.path().to_owned();
     let before = problems.len();
     let repositories = read_repositories(fields, problems);
@@ -174,7 +174,7 @@ fn read_target(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Targe
 }
 
 fn read_repositories(
-    fields: &Fields<'_>,
+    fields: &FieldReader<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<Vec<(RepositoryName, Vec<PackageName>)>> {
     let raw = fields.raw("repositories")?;
@@ -199,7 +199,7 @@ fn read_repositories(
     Some(out)
 }
 
-fn read_packages(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<PackageName> {
+fn read_packages(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Vec<PackageName> {
     let mut out = Vec::new();
     for (i, text) in fields.texts("packageNames").iter().enumerate() {
         let path = format!("{}[{i}]", fields.field("packageNames"));
@@ -214,7 +214,7 @@ fn read_packages(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<Packag
 
 /// An example of the documents puts `packageNames` inside the selector, their prose beside it (A3).
 fn inside_or_beside(
-    selector: &Fields<'_>,
+    selector: &FieldReader<'_>,
     beside: Vec<PackageName>,
     problems: &mut Vec<Problem>,
 ) -> Vec<PackageName> {

@@ -4,7 +4,7 @@
 use model::{Problem, nearest};
 use serde_json::Value;
 
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 
 /// The fields of a mapping.
 pub(crate) type Spec = &'static [(&'static str, Shape)];
@@ -267,7 +267,7 @@ pub(crate) const SET: Spec = &[
 /// What `spec` of a `PackageRevisionSet` has.
 pub(crate) const REVISION_SET: Spec = &[("upstreams", List(UPSTREAMS))];
 
-impl Fields<'_> {
+impl FieldReader<'_> {
     /// Whether a field, if it is given, has this shape; what has not is noted.
     pub(crate) fn has_shape(&self, key: &str, shape: Shape, problems: &mut Vec<Problem>) -> bool {
         let before = problems.len();

@@ -3,7 +3,7 @@
 use model::ConflictValue;
 use serde_json::{Value, json};
 
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 
 /// Absent is absent, a value stands under `value` as JSON text, a hash under `hash`.
 pub(crate) fn write_side(value: &ConflictValue) -> Value {
@@ -14,7 +14,7 @@ pub(crate) fn write_side(value: &ConflictValue) -> Value {
     }
 }
 
-pub(crate) fn read_side(fields: &Fields<'_>, key: &str) -> ConflictValue {
+pub(crate) fn read_side(fields: &FieldReader<'_>, key: &str) -> ConflictValue {
     let Some(side) = fields.child(key) else {
         return ConflictValue::Absent;
     };

@@ -3,7 +3,7 @@
 use model::{ObjectName, Problem, RepositoryName, UpstreamSource};
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, name};
+use crate::fields::{FieldReader, name};
 use crate::selector::read_selector;
 use crate::shape::{REVISION_SELECTOR, REVISION_SET};
 use crate::upstream::{Asker, read_at, read_for};
@@ -16,7 +16,7 @@ const FORMS: [(&str, &[&str]); 2] = [
 
 /// `spec.upstream`, or `spec.upstreams` instead.
 pub(crate) fn read_sources(
-    spec: &Fields<'_>,
+    spec: &FieldReader<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<Vec<UpstreamSource>> {
     if spec.raw("upstreams").is_none() {
@@ -37,7 +37,7 @@ pub(crate) fn read_sources(
 pub fn read_revision_set(object: &Value) -> Result<Vec<UpstreamSource>, Vec<Problem>> {
     let empty = Value::Object(Map::new());
     let mut problems = Vec::new();
-    let spec = Fields::new(object.get("spec").unwrap_or(&empty), "spec");
+    let spec = FieldReader::new(object.get("spec").unwrap_or(&empty), "spec");
     let list = read_list(&spec, false, &mut problems);
     spec.no_others(REVISION_SET, &mut problems);
     match list {
@@ -47,7 +47,7 @@ pub fn read_revision_set(object: &Value) -> Result<Vec<UpstreamSource>, Vec<Prob
 }
 
 fn read_list(
-    spec: &Fields<'_>,
+    spec: &FieldReader<'_>,
     sets: bool,
     problems: &mut Vec<Problem>,
 ) -> Option<Vec<UpstreamSource>> {
@@ -62,7 +62,7 @@ fn read_list(
 }
 
 fn read_source(
-    entry: &Fields<'_>,
+    entry: &FieldReader<'_>,
     sets: bool,
     problems: &mut Vec<Problem>,
 ) -> Option<UpstreamSource> {
@@ -106,13 +106,13 @@ fn read_source(
     }
 }
 
-fn read_set(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<UpstreamSource> {
+fn read_set(entry: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<UpstreamSource> {
     let field = entry.field("revisionSet");
     let text = entry.text("revisionSet").unwrap_or_default();
     name(problems, &field, text, ObjectName::parse).map(UpstreamSource::Set)
 }
 
-fn read_labels(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<UpstreamSource> {
+fn read_labels(entry: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<UpstreamSource> {
     if !entry.has_shape("selector", REVISION_SELECTOR, problems) {
         return None;
     }

@@ -8,7 +8,7 @@ use model::{
 use serde_json::{Map, Value};
 
 use crate::conditions::merge_conditions;
-use crate::fields::{Fields, put, put_list, put_number};
+use crate::fields::{FieldReader, put, put_list, put_number};
 use crate::revision_status::{read_lock, write_lock};
 use crate::{guard, rollout};
 use crate::{read_conditions, read_render_status, write_render_status};
@@ -73,7 +73,7 @@ fn write_note(note: &InjectionNote) -> Value {
     Value::Object(out)
 }
 
-fn read_note(fields: &Fields<'_>) -> Option<InjectionNote> {
+fn read_note(fields: &FieldReader<'_>) -> Option<InjectionNote> {
     Some(InjectionNote {
         point: fields.owned("point")?,
         reason: fields.owned("reason").unwrap_or_default(),
@@ -113,7 +113,7 @@ pub fn read_variant_status(object: &Value) -> VariantStatus {
     let Some(status) = object.get("status") else {
         return VariantStatus::default();
     };
-    let fields = Fields::new(status, "status");
+    let fields = FieldReader::new(status, "status");
     let ours = fields.child("offshoot");
     let name = |key: &str| {
         ours.as_ref()
@@ -148,7 +148,7 @@ pub fn read_variant_status(object: &Value) -> VariantStatus {
     }
 }
 
-fn read_target(fields: &Fields<'_>) -> Option<DownstreamTarget> {
+fn read_target(fields: &FieldReader<'_>) -> Option<DownstreamTarget> {
     Some(DownstreamTarget {
         name: ObjectName::parse(fields.text("name")?).ok()?,
         lifecycle: Lifecycle::parse(fields.text("lifecycle")?)?,
@@ -209,7 +209,7 @@ pub fn read_set_status(object: &Value) -> SetStatus {
     let Some(status) = object.get("status") else {
         return SetStatus::default();
     };
-    let fields = Fields::new(status, "status");
+    let fields = FieldReader::new(status, "status");
     let mut out = SetStatus {
         observed_generation: fields.int("observedGeneration").unwrap_or_default(),
         conditions: read_conditions(fields.raw("conditions")),
@@ -252,7 +252,7 @@ pub fn read_repository_status(object: &Value) -> RepositoryStatus {
     let Some(status) = object.get("status") else {
         return RepositoryStatus::default();
     };
-    let fields = Fields::new(status, "status");
+    let fields = FieldReader::new(status, "status");
     let text = |key: &str| fields.owned(key).unwrap_or_default();
     RepositoryStatus {
         observed_generation: fields.int("observedGeneration").unwrap_or_default(),

@@ -3,7 +3,7 @@
 use model::{GitSource, ObjectName, Problem, Strategy, Task};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, name, put, put_list};
+use crate::fields::{FieldReader, name, put, put_list};
 
 /// Reads one entry of `spec.tasks`.
 ///
@@ -11,7 +11,7 @@ use crate::fields::{Fields, name, put, put_list};
 /// Everything that is wrong with it.
 pub fn read_task(value: &Value, path: &str) -> Result<Task, Vec<Problem>> {
     let mut problems = Vec::new();
-    let fields = Fields::new(value, path);
+    let fields = FieldReader::new(value, path);
     let kind = fields.text("type").unwrap_or_default();
     let task = match kind {
         "init" => Some(read_init(&fields)),
@@ -31,7 +31,7 @@ pub fn read_task(value: &Value, path: &str) -> Result<Task, Vec<Problem>> {
     task.filter(|_| problems.is_empty()).ok_or(problems)
 }
 
-fn read_init(fields: &Fields<'_>) -> Task {
+fn read_init(fields: &FieldReader<'_>) -> Task {
     let init = fields.child("init");
     let text = |key: &str| init.as_ref().and_then(|f| f.owned(key)).unwrap_or_default();
     Task::Init {
@@ -44,7 +44,7 @@ fn read_init(fields: &Fields<'_>) -> Task {
     }
 }
 
-fn read_clone(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Task> {
+fn read_clone(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<Task> {
     let clone = fields.child("clone");
     let upstream = clone.as_ref().and_then(|c| c.child("upstreamRef"));
     let Some(upstream) = upstream else {
@@ -71,7 +71,7 @@ fn read_clone(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Task> 
     named(&upstream, "upstreamRef", problems).map(|upstream| Task::Clone { upstream })
 }
 
-fn read_upgrade(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Task> {
+fn read_upgrade(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<Task> {
     let old = reference(fields, "upgrade", "oldUpstreamRef", problems);
     let new = reference(fields, "upgrade", "newUpstreamRef", problems);
     let local = reference(fields, "upgrade", "localPackageRevisionRef", problems);
@@ -97,7 +97,7 @@ fn read_upgrade(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Task
 }
 
 fn reference(
-    fields: &Fields<'_>,
+    fields: &FieldReader<'_>,
     part: &str,
     key: &str,
     problems: &mut Vec<Problem>,
@@ -112,7 +112,7 @@ fn reference(
     }
 }
 
-fn named(fields: &Fields<'_>, key: &str, problems: &mut Vec<Problem>) -> Option<ObjectName> {
+fn named(fields: &FieldReader<'_>, key: &str, problems: &mut Vec<Problem>) -> Option<ObjectName> {
     let field = format!("{}.name", fields.field(key));
     match fields.child(key).and_then(|r| r.owned("name")) {
         Some(text) => name(problems, &field, &text, ObjectName::parse),

@@ -6,13 +6,13 @@ use model::{
 };
 use serde_json::Value;
 
-use crate::fields::{Fields, name};
+use crate::fields::{FieldReader, name};
 use crate::labels::check_labels;
 use crate::pipeline::read_function;
 use crate::shape::{CONTEXT, CONTEXT_EXPRS, DOWNSTREAM, INJECTORS, PAIRS};
 use crate::variant::{Policies, RESERVED};
 
-pub(crate) fn read_template(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Template {
+pub(crate) fn read_template(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Template {
     let policies = Policies::read(fields, problems);
     let mut template = Template {
         adoption: policies.adoption,
@@ -38,7 +38,7 @@ pub(crate) fn read_template(fields: &Fields<'_>, problems: &mut Vec<Problem>) ->
 }
 
 /// `downstream`, or the older `downstreamExprs` and `downstreamExpr`.
-fn read_downstream(fields: &Fields<'_>, template: &mut Template, problems: &mut Vec<Problem>) {
+fn read_downstream(fields: &FieldReader<'_>, template: &mut Template, problems: &mut Vec<Problem>) {
     if let Some(downstream) = fields.child("downstream") {
         template.repo = downstream.owned("repo");
         template.repo_expr = downstream.owned("repoExpr");
@@ -95,7 +95,11 @@ fn as_package(text: &str) -> Result<(), NameError> {
     PackageName::parse(text).map(drop)
 }
 
-fn read_map_exprs(fields: &Fields<'_>, key: &str, problems: &mut Vec<Problem>) -> Vec<MapExpr> {
+fn read_map_exprs(
+    fields: &FieldReader<'_>,
+    key: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<MapExpr> {
     if !fields.has_shape(key, PAIRS, problems) {
         return Vec::new();
     }
@@ -106,7 +110,7 @@ fn read_map_exprs(fields: &Fields<'_>, key: &str, problems: &mut Vec<Problem>) -
         .collect()
 }
 
-fn read_map_expr(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> MapExpr {
+fn read_map_expr(entry: &FieldReader<'_>, problems: &mut Vec<Problem>) -> MapExpr {
     let path = entry.path();
     for (plain, expr) in [("key", "keyExpr"), ("value", "valueExpr")] {
         let given = (entry.raw(plain).is_some(), entry.raw(expr).is_some());
@@ -128,7 +132,7 @@ fn read_map_expr(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> MapExpr {
 
 /// `packageContext`, plain as in the earliest document too, and its `packageContextExprs`.
 fn read_context(
-    fields: &Fields<'_>,
+    fields: &FieldReader<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<PackageContextTemplate> {
     let mut out = PackageContextTemplate::default();
@@ -157,7 +161,11 @@ fn read_context(
 }
 
 /// Keys that belong to the package are an error of the set (S4).
-fn reserved(fields: &Fields<'_>, context: &PackageContextTemplate, problems: &mut Vec<Problem>) {
+fn reserved(
+    fields: &FieldReader<'_>,
+    context: &PackageContextTemplate,
+    problems: &mut Vec<Problem>,
+) {
     let path = fields.field("packageContext");
     for word in RESERVED {
         for (key, found) in [
@@ -183,7 +191,7 @@ fn reserved(fields: &Fields<'_>, context: &PackageContextTemplate, problems: &mu
 }
 
 /// `injectors` and the older `injectorExprs`, in this order.
-fn read_injectors(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<InjectorTemplate> {
+fn read_injectors(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Vec<InjectorTemplate> {
     let fine = ["injectors", "injectorExprs"].map(|key| fields.has_shape(key, INJECTORS, problems));
     if fine.contains(&false) {
         return Vec::new();
@@ -216,7 +224,7 @@ fn read_injectors(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<Injec
 }
 
 fn read_functions(
-    pipeline: &Fields<'_>,
+    pipeline: &FieldReader<'_>,
     key: &str,
     problems: &mut Vec<Problem>,
 ) -> Vec<FunctionTemplate> {

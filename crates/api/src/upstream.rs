@@ -5,7 +5,7 @@ use model::{
 };
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, name};
+use crate::fields::{FieldReader, name};
 
 /// Which kind asks: their messages differ (R16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,11 +26,11 @@ impl Asker {
 
 /// Reads `spec.upstream` of a variant.
 pub fn read_upstream(spec: &Value, problems: &mut Vec<Problem>) -> Option<Upstream> {
-    read_for(&Fields::new(spec, "spec"), Asker::Variant, problems)
+    read_for(&FieldReader::new(spec, "spec"), Asker::Variant, problems)
 }
 
 pub(crate) fn read_for(
-    spec: &Fields<'_>,
+    spec: &FieldReader<'_>,
     asker: Asker,
     problems: &mut Vec<Problem>,
 ) -> Option<Upstream> {
@@ -43,7 +43,7 @@ pub(crate) fn read_for(
 
 /// Reads one upstream package, wherever it stands.
 pub(crate) fn read_at(
-    upstream: &Fields<'_>,
+    upstream: &FieldReader<'_>,
     asker: Asker,
     problems: &mut Vec<Problem>,
 ) -> Option<Upstream> {
@@ -78,7 +78,7 @@ pub(crate) fn read_at(
 }
 
 /// A whole commit id: one that is cut short could come to name another one.
-fn read_commit(upstream: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<CommitId> {
+fn read_commit(upstream: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<CommitId> {
     let value = upstream.raw("commit")?;
     let hex = |text: &&str| {
         let lower = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
@@ -94,7 +94,10 @@ fn read_commit(upstream: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Com
 }
 
 /// Two forms that disagree are a validation error (A2).
-fn read_version(upstream: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<UpstreamVersion> {
+fn read_version(
+    upstream: &FieldReader<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<UpstreamVersion> {
     let revision = match upstream.raw("revision") {
         None => None,
         Some(value) => Some(read_revision(value, &upstream.field("revision"), problems)?),

@@ -8,7 +8,7 @@ use model::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, name, put, put_list, put_strings};
+use crate::fields::{FieldReader, name, put, put_list, put_strings};
 use crate::labels::check_labels;
 use crate::pipeline::{read_pipeline, write_pipeline};
 use crate::shape::{VARIANT, VARIANT_INJECTORS};
@@ -28,7 +28,7 @@ pub fn read_variant(
 
 fn read_spec(spec: &Value) -> Result<VariantSpec, Vec<Problem>> {
     let mut problems = Vec::new();
-    let fields = Fields::new(spec, "spec");
+    let fields = FieldReader::new(spec, "spec");
     let upstream = read_for(&fields, Asker::Variant, &mut problems);
     let downstream = read_downstream(&fields, &mut problems);
     let policies = Policies::read(&fields, &mut problems);
@@ -58,7 +58,7 @@ fn read_spec(spec: &Value) -> Result<VariantSpec, Vec<Problem>> {
     }
 }
 
-fn read_downstream(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Downstream> {
+fn read_downstream(spec: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Option<Downstream> {
     let missing = |field: &str| Problem::new(field, format!("missing required field {field}"));
     let Some(fields) = spec.child("downstream") else {
         problems.push(missing("spec.downstream"));
@@ -91,7 +91,7 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    pub(crate) fn read(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Self {
+    pub(crate) fn read(fields: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Self {
         let template = fields.path() != "spec";
         let mut read = |key: &str, what: &str| match fields.text(key) {
             None => None,
@@ -159,7 +159,7 @@ fn known_policy(key: &str, text: &str) -> Option<usize> {
 /// Keys that only the package tools may set (R13).
 pub(crate) const RESERVED: [&str; 2] = ["name", "package-path"];
 
-fn read_context(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> PackageContext {
+fn read_context(spec: &FieldReader<'_>, problems: &mut Vec<Problem>) -> PackageContext {
     let Some(fields) = spec.child("packageContext") else {
         return PackageContext::default();
     };
@@ -187,8 +187,8 @@ fn read_context(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> PackageContex
     }
 }
 
-fn read_injectors(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<Injector> {
-    let read = |fields: &Fields<'_>| Injector {
+fn read_injectors(spec: &FieldReader<'_>, problems: &mut Vec<Problem>) -> Vec<Injector> {
+    let read = |fields: &FieldReader<'_>| Injector {
         group: fields.owned("group"),
         version: fields.owned("version"),
         kind: fields.owned("kind"),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use http::request::Parts;
 use objects::Failure;
-use objectstore::{CommitError, Draft, Expect, Key, Object, Op, ResourceKey, Store, key_of};
+use objectstore::{CommitError, Expect, Key, NewObject, Object, Op, ResourceKey, Store, key_of};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -217,7 +217,7 @@ impl Mirror {
     }
 
     fn op(&self, key: Key, object: Option<&Value>) -> Result<Op, MirrorError> {
-        let put = object.map(Draft::new).transpose();
+        let put = object.map(NewObject::new).transpose();
         let put = put.map_err(|e| MirrorError::Object(key.to_string(), e.to_string()))?;
         Ok(Op {
             resource: self.resource.clone(),

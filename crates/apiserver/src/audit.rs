@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::authn::Caller;
 use crate::gateway::{User, Verb};
-use crate::verbs::Target;
+use crate::verbs::RequestTarget;
 
 pub use file::{Audit, Rotation};
 
@@ -79,7 +79,7 @@ impl Trail {
     }
 
     /// What is addressed.
-    pub(crate) fn target(&mut self, target: &Target, verb: Option<Verb>) {
+    pub(crate) fn target(&mut self, target: &RequestTarget, verb: Option<Verb>) {
         if let Some(verb) = verb {
             self.event.insert("verb".to_owned(), verb.word().into());
         }

@@ -393,7 +393,7 @@ impl Connections {
     }
 
     /// How many are in use and idle, and how many the server ended, by reason.
-    pub(crate) fn numbers(&self) -> Numbers {
+    pub(crate) fn numbers(&self) -> ConnectionNumbers {
         let state = lock(&self.0.state);
         let used = |link: &&Arc<Link>| {
             let doing = lock(&link.doing);
@@ -405,7 +405,7 @@ impl Connections {
         let counts = lock(&self.0.counts);
         let ended =
             Ended::ALL.map(|why| (why.word(), counts.ended.get(&why).copied().unwrap_or(0)));
-        Numbers {
+        ConnectionNumbers {
             in_use,
             idle,
             ended: ended.to_vec(),
@@ -415,7 +415,7 @@ impl Connections {
 
 /// Connections in numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Numbers {
+pub struct ConnectionNumbers {
     /// Those with a request or a watch.
     pub in_use: usize,
     /// Those without.

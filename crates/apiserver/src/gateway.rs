@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
-pub use crate::access::{Attributes, Decision, User};
+pub use crate::access::{AccessDecision, Attributes, User};
 pub use crate::authz::Authorizer;
 
 /// What is to be done.
@@ -94,7 +94,7 @@ pub struct CallOptions {
 
 /// A successful answer.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct CallAnswer {
     /// The object; for a virtual list an object with `items`.
     pub object: Value,
     /// The HTTP status, if not the usual one.
@@ -173,7 +173,7 @@ pub trait Gateway: Send + Sync {
     ///
     /// # Errors
     /// The refusal that the client is told.
-    async fn handle(&self, call: Call) -> Result<Outcome, Refusal>;
+    async fn handle(&self, call: Call) -> Result<CallAnswer, Refusal>;
 
     /// The name under which what a create asks for is kept, where it is composed of the object and not the one that
     /// was sent. It must be the record's: the owners of the request's fields wait under it.

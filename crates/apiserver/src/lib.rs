@@ -26,14 +26,14 @@ mod webhook;
 pub use aside::aside;
 pub use authz::{Setters, Writers};
 pub use clock::{Clock, CountingUids, Uids};
-pub use connections::Numbers;
-pub use gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
+pub use connections::ConnectionNumbers;
+pub use gateway::{Call, CallAnswer, Gateway, Refusal, RefusalClass};
 pub use limits::Limits;
 pub use metrics::RequestKey;
 pub use server::{
-    Identity, Issued, Running, Server, ServerBuilder, ServingCertificate, StartError, TlsError,
+    Authority, Issued, Running, Server, ServerBuilder, ServingCertificate, StartError, TlsError,
 };
 pub use verbs::handle::{List, ResourceName, ServerHandle, WatchEvent};
 pub use verbs::records::{Record, RecordError};
 pub use verbs::write::Compute;
-pub use verbs::{Target, Whose};
+pub use verbs::{RequestTarget, Whose};

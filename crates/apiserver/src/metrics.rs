@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, OnceLock};
 
-use crate::connections::{Connections, Numbers};
+use crate::connections::{ConnectionNumbers, Connections};
 use crate::lock::lock;
 
 /// What a request is counted under.
@@ -65,7 +65,7 @@ impl Metrics {
 
     /// The connections of this moment; none for a server that has no socket.
     #[must_use]
-    pub(crate) fn connections(&self) -> Numbers {
+    pub(crate) fn connections(&self) -> ConnectionNumbers {
         self.connections.numbers()
     }
 

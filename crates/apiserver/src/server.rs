@@ -31,7 +31,7 @@ use crate::verbs::{Core, keep as housekeeping};
 pub use builder::ServerBuilder;
 use connections::Serving;
 pub use running::Running;
-pub use tls::{Identity, Issued, ServingCertificate, TlsError};
+pub use tls::{Authority, Issued, ServingCertificate, TlsError};
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +77,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Server {
     core: Arc<Core>,
-    identity: Identity,
+    identity: Authority,
     certificates: Certificates,
     keys: Arc<TokenKeys>,
     limits: Limits,

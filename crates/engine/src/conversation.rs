@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use functions::{BuiltIns, Call, Limits, Needs, Runner};
+use functions::{BuiltIns, FunctionCall, Limits, Needs, Runner};
 use model::Files;
 use package::derive::{Derivation, DeriveInput, Derived};
-use package::render::{Conversation, Failure, Item, Options, Output, Render, Rendered, Run, Step};
+use package::render::{
+    Conversation, Item, Options, Output, Render, RenderStep, Rendered, Run, RunFailure,
+};
 use store::Announced;
 
 use crate::stats::count;
@@ -126,8 +128,8 @@ pub async fn render_alone(
     let mut render = Render::new(files, options);
     loop {
         match render.next() {
-            Step::Done(rendered) => return *rendered,
-            Step::Run(run) => render.resume(output(runner.run(call(*run), limits).await)),
+            RenderStep::Done(rendered) => return *rendered,
+            RenderStep::Run(run) => render.resume(output(runner.run(call(*run), limits).await)),
         }
     }
 }
@@ -140,8 +142,8 @@ fn slice<C: Conversation>(mut talk: C, gone: &AtomicBool) -> (C, Stop<C::End>, u
             return (talk, Stop::Gone, ran);
         }
         match talk.next() {
-            Step::Done(end) => return (talk, Stop::Done(end), ran),
-            Step::Run(run) => {
+            RenderStep::Done(end) => return (talk, Stop::Done(end), ran),
+            RenderStep::Run(run) => {
                 let built_in = run.function.image.as_deref().and_then(functions::find);
                 // What runs scripts, needs something of this machine or may take long is the runner's.
                 if built_in.is_none_or(|function| function.needs() != Needs::Nothing) {
@@ -159,22 +161,24 @@ fn slice<C: Conversation>(mut talk: C, gone: &AtomicBool) -> (C, Stop<C::End>, u
     }
 }
 
-fn call(run: Run) -> Call {
+fn call(run: Run) -> FunctionCall {
     let items = run.items.into_iter().map(|item| functions::Item {
         id: item.id,
         value: item.value,
         path: item.path,
         index: item.index,
     });
-    Call {
+    FunctionCall {
         function: run.function,
         config: run.config,
         items: items.collect(),
     }
 }
 
-fn output(answer: Result<functions::Outcome, functions::RunError>) -> Result<Output, Failure> {
-    let outcome = answer.map_err(|error| Failure(error.to_string()))?;
+fn output(
+    answer: Result<functions::FunctionOutcome, functions::RunError>,
+) -> Result<Output, RunFailure> {
+    let outcome = answer.map_err(|error| RunFailure(error.to_string()))?;
     let items = outcome.items.into_iter().map(|item| Item {
         id: item.id,
         value: item.value,

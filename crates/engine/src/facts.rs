@@ -31,7 +31,10 @@ impl Facts {
             })
         });
         // Points of one kind count once. Boxes, as this is kept for thousands of trees.
-        let kinds: BTreeSet<String> = points.iter().map(package::mutate::Point::gvk).collect();
+        let kinds: BTreeSet<String> = points
+            .iter()
+            .map(package::mutate::InjectionPoint::gvk)
+            .collect();
         Self {
             kept: kept.collect(),
             points: kinds.into_iter().collect(),

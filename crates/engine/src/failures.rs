@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use model::{Class, ObjectKey};
-use plan::variant::Failure;
+use plan::variant::FailedDerivation;
 use tokio::time::Instant;
 
 const FIRST: Duration = Duration::from_secs(5);
@@ -15,23 +15,27 @@ const LONGEST: Duration = Duration::from_secs(300);
 /// Failures by variant.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    known: Mutex<BTreeMap<ObjectKey, (Failure, Instant)>>,
+    known: Mutex<BTreeMap<ObjectKey, (FailedDerivation, Instant)>>,
 }
 
 impl Failures {
     /// The variant's failure, and whether its time to be tried again has come.
-    pub(crate) fn get(&self, variant: &ObjectKey) -> Option<Failure> {
+    pub(crate) fn get(&self, variant: &ObjectKey) -> Option<FailedDerivation> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (failure, at) = known.get(variant)?;
         let worth = matches!(failure.class, Class::Unavailable | Class::Bug);
-        Some(Failure {
+        Some(FailedDerivation {
             due: worth && Instant::now() >= *at,
             ..failure.clone()
         })
     }
 
     /// Notes a failure; returns it with its count.
-    pub(crate) fn note(&self, variant: &ObjectKey, mut failure: Failure) -> Failure {
+    pub(crate) fn note(
+        &self,
+        variant: &ObjectKey,
+        mut failure: FailedDerivation,
+    ) -> FailedDerivation {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known
             .get(variant)

@@ -7,7 +7,7 @@ use model::{ObjectKey, Revision};
 use crate::index::PackageKey;
 use crate::locks::Race;
 use crate::ports::PortError;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, opening, waiting};
 
 /// A revision that nobody else in this process changes.
@@ -15,7 +15,7 @@ pub(crate) struct Held {
     /// Its record.
     pub(crate) revision: Arc<Revision>,
     /// Its repository.
-    pub(crate) open: Arc<Open>,
+    pub(crate) open: Arc<OpenRepository>,
     /// Whether another request was waited for.
     pub(crate) race: Race,
     /// What the repository's writer was told: a submission is coming.
@@ -84,7 +84,7 @@ pub(crate) async fn hold_if_free(engine: &Engine, key: &ObjectKey) -> Result<Opt
 async fn held(
     engine: &Engine,
     key: &ObjectKey,
-    open: Arc<Open>,
+    open: Arc<OpenRepository>,
     race: Race,
     guard: tokio::sync::OwnedMutexGuard<()>,
 ) -> Result<Held> {

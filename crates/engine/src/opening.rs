@@ -8,7 +8,7 @@ use store::{RemoteSpec, Repo};
 use crate::git::{Layout, committer};
 use crate::index::Wake;
 use crate::ports::Reader;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, credentials, recover, waiting};
 
 /// The repository of this name, opened if need be.
@@ -19,7 +19,7 @@ pub(crate) async fn open(
     engine: &Engine,
     namespace: &Namespace,
     name: &RepositoryName,
-) -> Result<Arc<Open>> {
+) -> Result<Arc<OpenRepository>> {
     let missing = || Error::NotFound {
         what: "repositories.config.porch.kpt.dev",
         name: name.to_string(),
@@ -45,7 +45,7 @@ pub(crate) async fn here(
     engine: &Engine,
     namespace: &Namespace,
     name: &RepositoryName,
-) -> Result<Arc<Open>> {
+) -> Result<Arc<OpenRepository>> {
     let stored = engine.world(|w| w.repository(namespace, name));
     let parsed = stored.as_ref().and_then(|s| s.parsed.as_ref().ok());
     let Some(repository) = parsed else {
@@ -63,7 +63,7 @@ pub(crate) async fn here(
 }
 
 /// What is here of a registration's address, if it may see that.
-async fn mirror(engine: &Engine, repository: &Repository) -> Result<Option<Arc<Open>>> {
+async fn mirror(engine: &Engine, repository: &Repository) -> Result<Option<Arc<OpenRepository>>> {
     let mirror = engine.inner.store.here(&repository.git.repo).await;
     let mirror = mirror.map_err(|source| Error::Store {
         attempt: "read the mirror of the repository",
@@ -72,7 +72,7 @@ async fn mirror(engine: &Engine, repository: &Repository) -> Result<Option<Arc<O
     let Some(repo) = mirror.filter(|repo| may_see(engine, repository, repo.url())) else {
         return Ok(None);
     };
-    Ok(Some(Arc::new(Open {
+    Ok(Some(Arc::new(OpenRepository {
         repository: repository.clone(),
         layout: Layout::of(repository)?,
         repo,
@@ -82,7 +82,10 @@ async fn mirror(engine: &Engine, repository: &Repository) -> Result<Option<Arc<O
 }
 
 /// Opens a registered repository, or hands out the open one; its journal comes first.
-pub(crate) async fn open_repository(engine: &Engine, repository: &Repository) -> Result<Arc<Open>> {
+pub(crate) async fn open_repository(
+    engine: &Engine,
+    repository: &Repository,
+) -> Result<Arc<OpenRepository>> {
     let repos = &engine.inner.repos;
     if let Some(open) = repos
         .get(&repository.key)
@@ -97,7 +100,7 @@ pub(crate) async fn open_repository(engine: &Engine, repository: &Repository) ->
         if open.repository == *repository {
             return Ok(open);
         }
-        let same = Open {
+        let same = OpenRepository {
             repository: repository.clone(),
             layout: open.layout.clone(),
             repo: Arc::clone(&open.repo),
@@ -122,7 +125,7 @@ pub(crate) async fn open_repository(engine: &Engine, repository: &Repository) ->
         world.repositories.resolve(address, repo.url());
         Wake::default()
     });
-    let open = engine.inner.repos.take(Open {
+    let open = engine.inner.repos.take(OpenRepository {
         repository: repository.clone(),
         layout,
         repo,
@@ -177,7 +180,7 @@ fn was_there(engine: &Engine, repository: &Repository) -> bool {
 
 /// Whether what the mirror holds is this registration's to see: other registrations of the address fetched into it
 /// with other credentials. Records of this address are there only once its own were good for a look.
-pub(crate) fn is_let_in(engine: &Engine, open: &Open) -> bool {
+pub(crate) fn is_let_in(engine: &Engine, open: &OpenRepository) -> bool {
     may_see(engine, &open.repository, open.repo.url())
 }
 

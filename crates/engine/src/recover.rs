@@ -11,12 +11,12 @@ use model::{CommitId, Lifecycle, Revision};
 use store::{Intent, RefName, Refs};
 
 use crate::codec::{self, Record};
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::{Follow, at_branch};
 use crate::{Engine, Error, Result, transaction};
 
 /// Completes or drops what a crash left half done; once for each URL, when its remote was asked.
-pub(crate) async fn complete(engine: &Engine, open: &Open) -> Result<()> {
+pub(crate) async fn complete(engine: &Engine, open: &OpenRepository) -> Result<()> {
     let url = open.repo.url();
     if !engine.inner.repos.needs_recovery(url) {
         return Ok(());

@@ -8,7 +8,7 @@ use plan::repository::{Registration, SHARED, inside, nested, writer_instead};
 
 use crate::index::{PackageKey, World};
 use crate::ports::{StoredRepository, StoredVariant};
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result};
 
 /// Who stays of two registrations that cannot stand beside each other: the older; of one second, the one that works,
@@ -101,7 +101,7 @@ fn registration(engine: &Engine, world: &World, stored: &StoredRepository) -> Op
 /// after a variant must not take its draft for another one's. The one that the variant names counts, else the oldest.
 pub(crate) fn belongs_here(
     world: &World,
-    open: &Open,
+    open: &OpenRepository,
     key: &PackageKey,
     of: &StoredVariant,
 ) -> bool {
@@ -132,7 +132,7 @@ pub(crate) fn belongs_here(
 }
 
 /// Whether anything may be written through a registration, or why not.
-pub(crate) fn writable(engine: &Engine, open: &Open) -> std::result::Result<(), String> {
+pub(crate) fn writable(engine: &Engine, open: &OpenRepository) -> std::result::Result<(), String> {
     open.bare()?;
     match engine.world(|w| read_only(engine, w, &open.repository)) {
         None => Ok(()),
@@ -144,7 +144,7 @@ pub(crate) fn writable(engine: &Engine, open: &Open) -> std::result::Result<(), 
 ///
 /// # Errors
 /// `Denied`: another registration writes there, or nobody does.
-pub(crate) fn may_write(engine: &Engine, open: &Open) -> Result<()> {
+pub(crate) fn may_write(engine: &Engine, open: &OpenRepository) -> Result<()> {
     let refuse = |why: String| {
         let name = &open.repository.name;
         let text = format!("repository '{name}' cannot be written to: {why}");

@@ -11,7 +11,7 @@ use crate::git::Layout;
 use crate::{Error, Result};
 
 /// A registered repository that is open.
-pub(crate) struct Open {
+pub(crate) struct OpenRepository {
     /// What it asks for.
     pub(crate) repository: Repository,
     /// Where things are in it.
@@ -52,7 +52,7 @@ pub(crate) struct Seen {
     pub(crate) moved: BTreeSet<RefName>,
 }
 
-impl Open {
+impl OpenRepository {
     /// What the last discovery saw of it.
     pub(crate) fn last_seen(&self) -> Seen {
         lock(&self.seen).clone()
@@ -152,7 +152,7 @@ impl Open {
 /// All of them.
 #[derive(Default)]
 pub(crate) struct Repos {
-    open: Mutex<BTreeMap<ObjectKey, Arc<Open>>>,
+    open: Mutex<BTreeMap<ObjectKey, Arc<OpenRepository>>>,
     /// The intents of the last process, and those of this one whose records could not be written, by URL, until each was
     /// looked at; none left is an empty set.
     recovered: Mutex<BTreeMap<String, BTreeSet<IntentId>>>,
@@ -167,17 +167,17 @@ pub(crate) struct Repos {
 
 impl Repos {
     /// The open repository of an object, if it is open with this very spec.
-    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<Open>> {
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<OpenRepository>> {
         lock(&self.open).get(key).cloned()
     }
 
     /// Every open repository.
-    pub(crate) fn all(&self) -> Vec<Arc<Open>> {
+    pub(crate) fn all(&self) -> Vec<Arc<OpenRepository>> {
         lock(&self.open).values().map(Arc::clone).collect()
     }
 
     /// Takes a repository that is open somewhere else.
-    pub(crate) fn take(&self, open: Open) -> Arc<Open> {
+    pub(crate) fn take(&self, open: OpenRepository) -> Arc<OpenRepository> {
         let open = Arc::new(open);
         lock(&self.open).insert(open.key().clone(), Arc::clone(&open));
         open

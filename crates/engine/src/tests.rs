@@ -1,7 +1,7 @@
 //! Values that several modules' tests share.
 
 use model::{
-    CommitId, Digest, GitSpec, Machine, Namespace, ObjectKey, ObjectMeta, ObjectName, Owner,
+    CommitId, Digest, DraftOwner, GitSpec, Machine, Namespace, ObjectKey, ObjectMeta, ObjectName,
     Repository, RepositoryName, TreeId, Uid, WorkspaceName,
 };
 
@@ -33,7 +33,7 @@ pub(crate) fn repository(name: &str, directory: &str) -> Repository {
 
 pub(crate) fn machine() -> Machine {
     Machine {
-        owner: Owner {
+        owner: DraftOwner {
             namespace: Namespace::parse("default").expect("a namespace"),
             name: ObjectName::parse("shop").expect("a name"),
             uid: Uid::parse("u-1").expect("a uid"),

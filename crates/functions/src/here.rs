@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::registry::{builtins, find, short_name};
-use crate::runner::{Call, Limits, Outcome, RunError, Runner};
+use crate::runner::{FunctionCall, FunctionOutcome, Limits, RunError, Runner};
 
 /// The functions of this crate, and nothing else: the default.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,7 +14,7 @@ impl BuiltIns {
     ///
     /// # Errors
     /// When it is not built in; the error names the flag that would enable a runtime for it.
-    pub fn call(&self, call: Call) -> Result<Outcome, RunError> {
+    pub fn call(&self, call: FunctionCall) -> Result<FunctionOutcome, RunError> {
         let Some(image) = &call.function.image else {
             return Err(RunError::NoRuntime {
                 function: call.function.exec.unwrap_or_default(),
@@ -39,7 +39,7 @@ impl BuiltIns {
 
 #[async_trait]
 impl Runner for BuiltIns {
-    async fn run(&self, call: Call, _limits: &Limits) -> Result<Outcome, RunError> {
+    async fn run(&self, call: FunctionCall, _limits: &Limits) -> Result<FunctionOutcome, RunError> {
         self.call(call)
     }
 }

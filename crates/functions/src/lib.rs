@@ -25,8 +25,8 @@ pub use builtin::kubeconform::{SchemaError, Schemas};
 pub use here::BuiltIns;
 pub use item::Item;
 pub use registry::{BuiltIn, Needs, builtins, find, is_heavy, short_name};
-pub use report::{Report, result};
-pub use runner::{Call, Limits, Outcome, RunError, Runner};
+pub use report::{FunctionReport, result};
+pub use runner::{FunctionCall, FunctionOutcome, Limits, RunError, Runner};
 
 /// The label that marks resources which are never applied to a cluster.
 pub(crate) const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";

@@ -5,8 +5,8 @@ use yaml::owned::Value;
 use crate::builtin;
 use crate::builtin::kubeconform::Schemas;
 use crate::config::Config;
-use crate::runner::{Call, Outcome};
-use crate::{Item, Report};
+use crate::runner::{FunctionCall, FunctionOutcome};
+use crate::{FunctionReport, Item};
 
 /// A function that runs in this process.
 #[derive(Debug, Clone, Copy)]
@@ -22,9 +22,9 @@ pub struct BuiltIn {
 
 #[derive(Debug, Clone, Copy)]
 enum Body {
-    Plain(fn(&mut Vec<Item>, Config<'_>) -> Report),
-    OwnProcess(fn(&mut Vec<Item>, Config<'_>) -> Report),
-    Schemas(fn(&mut Vec<Item>, Config<'_>, Option<&Schemas>) -> Report),
+    Plain(fn(&mut Vec<Item>, Config<'_>) -> FunctionReport),
+    OwnProcess(fn(&mut Vec<Item>, Config<'_>) -> FunctionReport),
+    Schemas(fn(&mut Vec<Item>, Config<'_>, Option<&Schemas>) -> FunctionReport),
 }
 
 /// What a built-in function needs besides its input.
@@ -40,7 +40,7 @@ pub enum Needs {
 
 impl BuiltIn {
     /// Runs it: changes the resources in place and reports. Pure: equal input gives equal output.
-    pub fn run(&self, items: &mut Vec<Item>, config: Option<&Value>) -> Report {
+    pub fn run(&self, items: &mut Vec<Item>, config: Option<&Value>) -> FunctionReport {
         self.report(items, config, None)
     }
 
@@ -58,7 +58,7 @@ impl BuiltIn {
         items: &mut Vec<Item>,
         config: Option<&Value>,
         schemas: Option<&Schemas>,
-    ) -> Report {
+    ) -> FunctionReport {
         match self.run {
             Body::Plain(run) | Body::OwnProcess(run) => run(items, Config(config)),
             Body::Schemas(run) => run(items, Config(config), schemas),
@@ -66,12 +66,12 @@ impl BuiltIn {
     }
 
     /// Runs a call with it.
-    pub(crate) fn outcome(&self, call: Call, schemas: Option<&Schemas>) -> Outcome {
-        let Call {
+    pub(crate) fn outcome(&self, call: FunctionCall, schemas: Option<&Schemas>) -> FunctionOutcome {
+        let FunctionCall {
             config, mut items, ..
         } = call;
         let report = self.report(&mut items, config.as_deref(), schemas);
-        Outcome {
+        FunctionOutcome {
             exit_code: i32::from(report.failed()),
             items,
             results: report.results,
@@ -121,7 +121,7 @@ const PATTERNS: u64 = 16 << 10;
 
 /// Whether a call may take long, or much memory: it then belongs into a process that the system bounds, where there is one.
 /// Everything else grows by less than its configuration for each value that it sees, or counts what it puts (`budget`).
-pub fn is_heavy(call: &Call) -> bool {
+pub fn is_heavy(call: &FunctionCall) -> bool {
     let config = call.config.as_ref().map_or(0, |config| config.weight().0);
     let values: u64 = call.items.iter().map(|item| item.value.weight().1).sum();
     let name = call.function.image.as_deref().map_or("", short_name);
@@ -158,7 +158,7 @@ mod tests {
         let call = |image: &str, config: usize, items: usize, values: usize| {
             let list = Value::seq((0..values).map(|_| Value::plain("a")));
             let item = Item::made(Value::map([("list", list)]));
-            Call {
+            FunctionCall {
                 function: model::Function {
                     image: Some(image.to_owned()),
                     ..model::Function::default()

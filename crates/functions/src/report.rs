@@ -6,7 +6,7 @@ use crate::Item;
 
 /// The results of one run, and what it would have printed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct FunctionReport {
     /// In the order reported.
     pub results: Vec<FunctionResultItem>,
     /// What goes to the error stream.
@@ -15,7 +15,7 @@ pub struct Report {
     pub refused: bool,
 }
 
-impl Report {
+impl FunctionReport {
     /// A report of these results.
     pub(crate) fn of(results: impl IntoIterator<Item = FunctionResultItem>) -> Self {
         Self {

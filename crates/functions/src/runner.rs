@@ -11,7 +11,7 @@ use crate::Item;
 
 /// One function to be run.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct FunctionCall {
     /// Which one, and what the pipeline says about it.
     pub function: model::Function,
     /// Its configuration.
@@ -22,7 +22,7 @@ pub struct Call {
 
 /// What a function that ran gave back; it may have failed.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct FunctionOutcome {
     /// The resources as it left them.
     pub items: Vec<Item>,
     /// What it reported.
@@ -150,6 +150,6 @@ pub trait Runner: Send + Sync {
     /// Runs one function within the limits.
     ///
     /// # Errors
-    /// When it could not be run; a function that ran and failed is an [`Outcome`].
-    async fn run(&self, call: Call, limits: &Limits) -> Result<Outcome, RunError>;
+    /// When it could not be run; a function that ran and failed is an [`FunctionOutcome`].
+    async fn run(&self, call: FunctionCall, limits: &Limits) -> Result<FunctionOutcome, RunError>;
 }

@@ -44,9 +44,9 @@ pub use files::{File, FileMode, Files, total_bytes};
 pub use git::{BlobId, CommitId, TreeId};
 pub use guard::{GuardMemory, Shrink, UidMark, WaitingDeletions};
 pub use label::{label, label_key};
-pub use lifecycle::{Door, Lifecycle, Refusal, transition};
-pub use lock::{GitLock, Upstream as GitUpstream};
-pub use machine::{Machine, Owner};
+pub use lifecycle::{Door, Lifecycle, TransitionRefusal, transition};
+pub use lock::{GitLock, GitUpstream};
+pub use machine::{DraftOwner, Machine};
 pub use meta::{ObjectKey, ObjectMeta, OwnerReference, Pairs};
 pub use names::{
     NameError, Namespace, ObjectName, PackageName, PackagePath, RepositoryName, Uid, WorkspaceName,

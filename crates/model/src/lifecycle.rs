@@ -65,14 +65,14 @@ pub enum Door {
 
 /// Why a change of lifecycle is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct TransitionRefusal {
     /// The lifecycle that stands, as Porch shows it in `Invalid value: "Draft"`.
     pub value: Lifecycle,
     /// Porch's message.
     pub message: String,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for TransitionRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
@@ -82,10 +82,10 @@ impl fmt::Display for Refusal {
 ///
 /// # Errors
 /// Porch's message where it may not.
-pub fn transition(from: Lifecycle, to: Lifecycle, door: Door) -> Result<(), Refusal> {
+pub fn transition(from: Lifecycle, to: Lifecycle, door: Door) -> Result<(), TransitionRefusal> {
     use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
     let refuse = |message: &str| {
-        Err(Refusal {
+        Err(TransitionRefusal {
             value: from,
             message: message.to_owned(),
         })

@@ -4,7 +4,7 @@ use crate::CommitId;
 
 /// A Kptfile's `upstream.git`: what is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Upstream {
+pub struct GitUpstream {
     /// The repository's URL.
     pub repo: String,
     /// The package's directory in the repository, without a leading slash.
@@ -13,7 +13,7 @@ pub struct Upstream {
     pub git_ref: String,
 }
 
-impl Upstream {
+impl GitUpstream {
     /// Whether a lock says that just this was taken, whoever wrote either.
     pub fn is_of(&self, lock: &GitLock) -> bool {
         (normal_repo(&self.repo), self.directory.trim_matches('/')) == lock.place()

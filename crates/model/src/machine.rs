@@ -7,7 +7,7 @@ use crate::{CommitId, Digest, Namespace, ObjectName, TreeId, Uid, WorkspaceName}
 /// Who owns a draft: a variant by namespace, name and uid. Owners are found again by all three (V15): a variant of the
 /// same name that was made later is another one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
+pub struct DraftOwner {
     /// The variant's namespace.
     pub namespace: Namespace,
     /// The variant's name.
@@ -20,7 +20,7 @@ pub struct Owner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// The variant that asked.
-    pub owner: Owner,
+    pub owner: DraftOwner,
     /// The draft's workspace.
     pub workspace: WorkspaceName,
     /// The input digest without base and policy: what V21 compares while no draft is open.

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::backend::StorageError;
 use crate::key::{Key, ResourceKey};
-use crate::object::{Draft, Object};
+use crate::object::{NewObject, Object};
 use crate::redb_file::{Durability, RedbFile};
 
 /// The format that this program writes (X7).
@@ -166,7 +166,7 @@ fn object(mut line: Value) -> Result<(ResourceKey, Key, Arc<Object>), CopyError>
     let rv = value.pointer("/metadata/resourceVersion");
     let rv = rv.and_then(Value::as_str).and_then(|rv| rv.parse().ok());
     let rv = rv.ok_or_else(|| damaged("an object has no version"))?;
-    let draft = Draft::new(&value).map_err(|e| CopyError::Damaged(e.to_string()))?;
+    let draft = NewObject::new(&value).map_err(|e| CopyError::Damaged(e.to_string()))?;
     Ok((resource.into(), key.into(), Arc::new(draft.seal(rv))))
 }
 

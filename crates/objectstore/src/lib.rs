@@ -29,7 +29,7 @@ pub use copy::{Copy, CopyError};
 pub use key::{Key, ObjectRef, ResourceKey};
 pub use labels::LabelSet;
 pub use memory::Memory;
-pub use object::{Draft, Fields, Object, Owner, sorted};
+pub use object::{NewObject, Object, Owner, StoredFields, sorted};
 pub use redb_file::{Durability, RedbFile};
 pub use state::{Event, EventKind, Touched};
 pub use store::{Listing, Options, Store, key_of};

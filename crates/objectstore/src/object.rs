@@ -1,7 +1,7 @@
 //! One object at rest: its JSON bytes and the few typed fields that selectors, owners and tables need.
 //!
-//! No tree is kept. The resource version is not known before the writer gives it out, so a [`Draft`] remembers
-//! where it belongs and [`Draft::seal`] splices it in.
+//! No tree is kept. The resource version is not known before the writer gives it out, so a [`NewObject`] remembers
+//! where it belongs and [`NewObject::seal`] splices it in.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct Owner {
 /// The typed fields of an object's metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Fields {
+pub struct StoredFields {
     /// `metadata.name`.
     pub name: String,
     /// `metadata.namespace`, empty for cluster-scoped objects.
@@ -59,7 +59,7 @@ pub struct Fields {
     pub creation_timestamp: Option<String>,
 }
 
-impl Fields {
+impl StoredFields {
     /// As large as it is: most objects have one owner, and room for four would be made.
     fn trimmed(mut self) -> Self {
         self.owners.shrink_to_fit();
@@ -71,7 +71,7 @@ impl Fields {
 #[derive(Deserialize)]
 struct Envelope {
     #[serde(default)]
-    metadata: Fields,
+    metadata: StoredFields,
 }
 
 /// An immutable stored object.
@@ -80,7 +80,7 @@ pub struct Object {
     /// The resource version of its last change.
     pub rv: u64,
     /// Its typed metadata, shared with the states before that had the same.
-    pub fields: Arc<Fields>,
+    pub fields: Arc<StoredFields>,
     text: Text,
     body_at: u32,
     rv_at: u32,
@@ -111,7 +111,7 @@ impl Object {
 
     /// Parses the object.
     ///
-    /// Bytes at rest were written by [`Draft::seal`], so they parse; a damaged store gives null.
+    /// Bytes at rest were written by [`NewObject::seal`], so they parse; a damaged store gives null.
     #[must_use]
     pub fn value(&self) -> Value {
         serde_json::from_slice(&self.bytes()).unwrap_or(Value::Null)
@@ -190,15 +190,15 @@ fn decimal_len(n: u64) -> usize {
 /// An object that is ready to be written, all but for its resource version.
 #[derive(Debug, Clone)]
 #[must_use = "give it to Store::commit; until then nothing is stored"]
-pub struct Draft {
+pub struct NewObject {
     /// Its typed metadata.
-    pub fields: Fields,
+    pub fields: StoredFields,
     text: Vec<u8>,
     body_at: usize,
     rv_at: usize,
 }
 
-impl Draft {
+impl NewObject {
     /// Writes `value` down, dropping any resource version that it carries.
     ///
     /// # Errors
@@ -210,7 +210,8 @@ impl Draft {
             .get("metadata")
             .and_then(Value::as_object)
             .unwrap_or(&empty);
-        let fields = Fields::deserialize(&Value::Object(metadata_for_fields(metadata)))?.trimmed();
+        let fields =
+            StoredFields::deserialize(&Value::Object(metadata_for_fields(metadata)))?.trimmed();
         let mut text = Vec::with_capacity(512);
         text.push(b'{');
         for key in ["apiVersion", "kind"] {
@@ -291,7 +292,7 @@ impl Draft {
     }
 }
 
-/// Takes the members that [`Fields`] knows, leaving out nulls (clients send them for absent).
+/// Takes the members that [`StoredFields`] knows, leaving out nulls (clients send them for absent).
 fn metadata_for_fields(metadata: &Map<String, Value>) -> Map<String, Value> {
     const KNOWN: [&str; 9] = [
         "name",

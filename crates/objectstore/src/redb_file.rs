@@ -94,14 +94,14 @@ impl RedbFile {
             ahead: None,
         };
         match whole::look(path)? {
-            whole::Found::Closed(file) => {
+            whole::FileState::Closed(file) => {
                 let read = whole::read(path, &file, |database| {
                     known_format(database)?;
                     read_all(database).map_err(|e| whole::damage(path, e.to_string()))
                 });
                 opened.ahead = Some(read?);
             }
-            whole::Found::Nothing | whole::Found::Open => {}
+            whole::FileState::Nothing | whole::FileState::Open => {}
         }
         // What a crash left is repaired here, which may meet damage that redb does not expect.
         let ready = whole::guarded(|| {

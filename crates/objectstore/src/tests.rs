@@ -19,7 +19,7 @@ fn object(name: &str, n: u32) -> Value {
 }
 
 fn put(name: &str, n: u32, expect: Expect) -> Op {
-    let put = Some(Draft::new(&object(name, n)).expect("draft"));
+    let put = Some(NewObject::new(&object(name, n)).expect("draft"));
     Op {
         resource: "things".into(),
         key: key_of("ns", name),
@@ -113,7 +113,7 @@ fn states_with_the_same_metadata_share_it() {
         let mut value = object("a", n);
         value["metadata"]["labels"] = json!({ "l": label });
         let op = Op {
-            put: Some(Draft::new(&value).expect("draft")),
+            put: Some(NewObject::new(&value).expect("draft")),
             ..put("a", n, Expect::Any)
         };
         block_on(store.commit(vec![op])).expect("write");
@@ -308,7 +308,7 @@ fn a_failed_disk_loses_nothing_that_was_answered() {
 
 #[test]
 fn bytes_are_sorted_and_carry_the_version() {
-    let draft = Draft::new(
+    let draft = NewObject::new(
         &json!({"spec": {"b": 1, "a": 2}, "metadata": {"z": 1, "name": "x"}, "kind": "K", "apiVersion": "v1"}),
     );
     let object = draft.expect("draft").seal(12);

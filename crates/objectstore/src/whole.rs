@@ -26,7 +26,7 @@ const OPEN: u8 = 2;
 
 /// What a path leads to.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum FileState {
     /// No file, or an empty one.
     Nothing,
     /// A store that was closed.
@@ -39,11 +39,11 @@ pub(super) enum Found {
 ///
 /// # Errors
 /// What was found instead of a store.
-pub(super) fn look(path: &Path) -> Result<Found, StorageError> {
+pub(super) fn look(path: &Path) -> Result<FileState, StorageError> {
     let damaged = |found: String| damage(path, found);
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileState::Nothing),
         Err(error) => return Err(damaged(error.to_string())),
     };
     if found.is_dir() {
@@ -53,7 +53,7 @@ pub(super) fn look(path: &Path) -> Result<Found, StorageError> {
         return Err(damaged("it is no regular file".to_owned()));
     }
     if found.len() == 0 {
-        return Ok(Found::Nothing);
+        return Ok(FileState::Nothing);
     }
     let file = File::open(path).map_err(|e| damaged(e.to_string()))?;
     let mut head = [0; HEAD.len() + 1];
@@ -63,9 +63,9 @@ pub(super) fn look(path: &Path) -> Result<Found, StorageError> {
         return Err(damaged("it does not begin like an object store".to_owned()));
     }
     if flags & OPEN != 0 || file.try_lock_shared().is_err() {
-        return Ok(Found::Open);
+        return Ok(FileState::Open);
     }
-    Ok(Found::Closed(file))
+    Ok(FileState::Closed(file))
 }
 
 /// Refuses a path where there is no store.
@@ -73,7 +73,7 @@ pub(super) fn look(path: &Path) -> Result<Found, StorageError> {
 /// # Errors
 /// There is no file, or an empty one.
 pub(super) fn expect(path: &Path) -> Result<(), StorageError> {
-    if !matches!(look(path)?, Found::Nothing) {
+    if !matches!(look(path)?, FileState::Nothing) {
         return Ok(());
     }
     let found = if path.exists() {

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::backend::{Backend, Change, FaultPoint, LogEntry, StorageError};
 use crate::key::{Key, ObjectRef, ResourceKey};
-use crate::object::{Draft, Object};
+use crate::object::{NewObject, Object};
 use crate::shared::Shared;
 use crate::text::Packers;
 
@@ -48,7 +48,7 @@ pub struct Op {
     /// What must be there now.
     pub expect: Expect,
     /// The new state, or `None` to delete.
-    pub put: Option<Draft>,
+    pub put: Option<NewObject>,
     /// What must be there, and stay, where this makes the object: its namespace, the definition of its kind.
     pub homes: Vec<ObjectRef>,
 }
@@ -234,7 +234,7 @@ impl Writer {
                 None => rv + 1,
             };
             let packer = self.packers.of(&op.resource);
-            let seal = |draft: Draft| Arc::new(draft.seal_after(found.as_deref(), rv, packer));
+            let seal = |draft: NewObject| Arc::new(draft.seal_after(found.as_deref(), rv, packer));
             let new = op.put.map(seal);
             let shown = new
                 .clone()

@@ -14,7 +14,7 @@ use std::path::Path;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// The path given with `--config` or `OFFSHOOT_CONFIG`, before anything else is parsed.
 pub(crate) fn path(args: &[String]) -> Option<String> {
@@ -55,7 +55,7 @@ pub(crate) fn matches(
     path: &str,
     args: &[String],
     finish: impl Fn(Command) -> Command,
-) -> Result<Result<ArgMatches, clap::Error>, Failure> {
+) -> Result<Result<ArgMatches, clap::Error>, ExitFailure> {
     let mut all = finish(apply(command.clone(), path, &Passed::new())?);
     let parsed = all.try_get_matches_from_mut(args);
     let mut beaten = Passed::new();
@@ -109,11 +109,11 @@ fn joined(name: &str, below: &str) -> String {
 ///
 /// # Errors
 /// The file cannot be read, is no TOML, or names a command or flag that does not exist.
-fn apply(command: Command, path: &str, passed: &Passed) -> Result<Command, Failure> {
+fn apply(command: Command, path: &str, passed: &Passed) -> Result<Command, ExitFailure> {
     let text = std::fs::read_to_string(Path::new(path))
-        .map_err(|e| Failure::of(&format!("read the configuration {path}"), &e))?;
+        .map_err(|e| ExitFailure::of(&format!("read the configuration {path}"), &e))?;
     let table: toml::Table = toml::from_str(&text)
-        .map_err(|e| Failure::usage(format!("{path} is no valid TOML: {e}")))?;
+        .map_err(|e| ExitFailure::usage(format!("{path} is no valid TOML: {e}")))?;
     section(command, path, "", &table, passed)
 }
 
@@ -124,7 +124,7 @@ fn section(
     name: &str,
     table: &toml::Table,
     passed: &Passed,
-) -> Result<Command, Failure> {
+) -> Result<Command, ExitFailure> {
     for (key, value) in table {
         let toml::Value::Table(inner) = value else {
             command = set(command, path, name, (key, value), passed)?;
@@ -136,7 +136,7 @@ fn section(
             .map(|c| c.get_name().to_owned());
         let Some(own) = own else {
             let inner_name = joined(name, key);
-            return Err(Failure::usage(format!("{path}: [{inner_name}] is no command"))
+            return Err(ExitFailure::usage(format!("{path}: [{inner_name}] is no command"))
                 .hint("sections are commands, keys their flags, as in [up] listen = \"127.0.0.1:6443\" or [rpkg.get] output = \"wide\""));
         };
         let inner_name = joined(name, &own);
@@ -161,7 +161,7 @@ fn set(
     name: &str,
     (key, value): (&str, &toml::Value),
     passed: &Passed,
-) -> Result<Command, Failure> {
+) -> Result<Command, ExitFailure> {
     let place = if name.is_empty() {
         "the top".to_owned()
     } else {
@@ -172,7 +172,7 @@ fn set(
         .find(|a| a.get_long() == Some(key))
         .map(|a| a.get_id().clone());
     let id = flag.ok_or_else(|| {
-        Failure::usage(format!("{path}: {place} has no flag {key:?}")).hint(
+        ExitFailure::usage(format!("{path}: {place} has no flag {key:?}")).hint(
             "a flag stands in the section of the command whose help defines it: `log` at the top, `namespace` in [rpkg], \
              `output` in [rpkg.get]",
         )
@@ -183,7 +183,7 @@ fn set(
             value.to_string()
         }
         _ => {
-            return Err(Failure::usage(format!(
+            return Err(ExitFailure::usage(format!(
                 "{path}: {place} {key} must be a single value"
             )));
         }
@@ -202,7 +202,7 @@ mod tests {
     use crate::cli::remote::Rpkg;
     use crate::cli::{Cli, Command as Verb};
 
-    fn parsed(toml: &str, words: &[&str]) -> Result<Cli, Failure> {
+    fn parsed(toml: &str, words: &[&str]) -> Result<Cli, ExitFailure> {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("offshoot.toml");
         std::fs::write(&file, toml).unwrap();

@@ -13,19 +13,19 @@ const USAGE: u8 = 64;
 
 /// Why a command failed, as people read it.
 #[derive(Debug)]
-pub struct Failure {
+pub struct ExitFailure {
     class: Option<Class>,
     message: String,
     hint: Option<String>,
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for ExitFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl Failure {
+impl ExitFailure {
     /// A failure with its message.
     pub fn new(message: impl Into<String>) -> Self {
         Self {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use model::{File, FileMode, Files, PackagePath};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Files larger than this are no configuration.
 const LARGEST: u64 = 64 << 20;
@@ -18,9 +18,9 @@ const LARGEST: u64 = 64 << 20;
 ///
 /// # Errors
 /// It cannot be read, or holds a name that no package may have.
-pub(crate) fn read(directory: &Path) -> Result<Files, Failure> {
+pub(crate) fn read(directory: &Path) -> Result<Files, ExitFailure> {
     if !directory.is_dir() {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "{} is no directory",
             directory.display()
         )));
@@ -29,7 +29,7 @@ pub(crate) fn read(directory: &Path) -> Result<Files, Failure> {
     let mut waiting = vec![directory.to_path_buf()];
     while let Some(place) = waiting.pop() {
         let failed =
-            |error: std::io::Error| Failure::of(&format!("read {}", place.display()), &error);
+            |error: std::io::Error| ExitFailure::of(&format!("read {}", place.display()), &error);
         for entry in std::fs::read_dir(&place).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let kind = entry.file_type().map_err(failed)?;
@@ -47,17 +47,18 @@ pub(crate) fn read(directory: &Path) -> Result<Files, Failure> {
     Ok(files)
 }
 
-fn read_file(directory: &Path, path: &Path) -> Result<(PackagePath, File), Failure> {
-    let failed = |error: std::io::Error| Failure::of(&format!("read {}", path.display()), &error);
+fn read_file(directory: &Path, path: &Path) -> Result<(PackagePath, File), ExitFailure> {
+    let failed =
+        |error: std::io::Error| ExitFailure::of(&format!("read {}", path.display()), &error);
     let name = path.strip_prefix(directory).unwrap_or(path);
     let name = name.to_str().ok_or_else(|| {
-        Failure::new(format!("{} is no UTF-8 name", path.display())).hint("rename the file")
+        ExitFailure::new(format!("{} is no UTF-8 name", path.display())).hint("rename the file")
     })?;
     let inside = PackagePath::parse(name)
-        .map_err(|error| Failure::of(&format!("read {}", path.display()), &error))?;
+        .map_err(|error| ExitFailure::of(&format!("read {}", path.display()), &error))?;
     let about = std::fs::metadata(path).map_err(failed)?;
     if about.len() > LARGEST {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "{} is larger than {} MiB",
             path.display(),
             LARGEST >> 20
@@ -83,7 +84,7 @@ pub(crate) fn write(
     directory: &Path,
     before: &Files,
     after: &Files,
-) -> Result<Vec<PackagePath>, Failure> {
+) -> Result<Vec<PackagePath>, ExitFailure> {
     let mut touched = Vec::new();
     for (path, file) in after {
         if before.get(path) != Some(file) {
@@ -94,7 +95,7 @@ pub(crate) fn write(
     for path in before.keys().filter(|path| !after.contains_key(*path)) {
         let place = directory.join(path.as_str());
         std::fs::remove_file(&place)
-            .map_err(|error| Failure::of(&format!("remove {}", place.display()), &error))?;
+            .map_err(|error| ExitFailure::of(&format!("remove {}", place.display()), &error))?;
         remove_empty(directory, place.parent());
         touched.push(path.clone());
     }
@@ -113,8 +114,9 @@ fn remove_empty(root: &Path, mut place: Option<&Path>) {
 }
 
 /// Writes a file in one step.
-pub(crate) fn write_file(place: &Path, file: &File) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::of(&format!("write {}", place.display()), &error);
+pub(crate) fn write_file(place: &Path, file: &File) -> Result<(), ExitFailure> {
+    let failed =
+        |error: std::io::Error| ExitFailure::of(&format!("write {}", place.display()), &error);
     let parent = place
         .parent()
         .map_or_else(|| PathBuf::from("."), Path::to_path_buf);

@@ -25,7 +25,7 @@ mod visible;
 
 use std::process::ExitCode;
 
-pub use exit::Failure;
+pub use exit::ExitFailure;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {

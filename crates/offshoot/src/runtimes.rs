@@ -7,14 +7,14 @@ use functions::runtime::{Container, Exec, Remote, Runtimes};
 use functions::{RunError, Schemas};
 
 use crate::cli::local::RuntimeArgs;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// The runtimes that are enabled.
 ///
 /// # Errors
 /// A command line or an address that is none, or schemas that cannot be read.
-pub(crate) fn of(args: &RuntimeArgs) -> Result<Runtimes, Failure> {
-    let failed = |error: RunError| Failure::of("enable a runtime of functions", &error);
+pub(crate) fn of(args: &RuntimeArgs) -> Result<Runtimes, ExitFailure> {
+    let failed = |error: RunError| ExitFailure::of("enable a runtime of functions", &error);
     let container = match &args.fn_runtime {
         Some(command) => Some(Container {
             pull: args.fn_pull.clone(),
@@ -47,7 +47,7 @@ pub(crate) fn of(args: &RuntimeArgs) -> Result<Runtimes, Failure> {
 }
 
 /// Every schema below a directory.
-fn schemas(directory: &Path) -> Result<Schemas, Failure> {
+fn schemas(directory: &Path) -> Result<Schemas, ExitFailure> {
     let mut schemas = Schemas::default();
     for (path, file) in &crate::folder::read(directory)? {
         let wanted = [".json", ".yaml", ".yml"]
@@ -58,14 +58,14 @@ fn schemas(directory: &Path) -> Result<Schemas, Failure> {
         };
         let added = schemas.add(path.as_str(), text);
         added.map_err(|error| {
-            Failure::of(
+            ExitFailure::of(
                 &format!("read the schemas in {}", directory.display()),
                 &error,
             )
         })?;
     }
     if schemas.is_empty() {
-        return Err(Failure::new(format!("{} holds no schema", directory.display())).hint(
+        return Err(ExitFailure::new(format!("{} holds no schema", directory.display())).hint(
             "give a directory with Kubernetes' api/openapi-spec/swagger.json, custom resource definitions or JSON schemas",
         ));
     }

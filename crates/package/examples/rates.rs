@@ -12,13 +12,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use functions::{BuiltIns, Call};
+use functions::{BuiltIns, FunctionCall};
 use model::{
     CommitId, ConflictPolicy, File, Files, Function, GitLock, GitUpstream, Injection,
     InjectionOutcome, ObjectName, PackageName, PackagePath, Pairs, Pipeline, Recipe, Strategy,
 };
 use package::derive::{Derivation, DeriveInput};
-use package::render::{Conversation, Failure, Item, Options, Output, Render, Step};
+use package::render::{Conversation, Item, Options, Output, Render, RenderStep, RunFailure};
 
 /// What is measured here runs on the allocator that it ships with.
 #[global_allocator]
@@ -139,8 +139,8 @@ fn recipe() -> Option<Recipe> {
 fn drive<C: Conversation>(mut conversation: C) -> C::End {
     loop {
         let run = match conversation.next() {
-            Step::Done(end) => return *end,
-            Step::Run(run) => run,
+            RenderStep::Done(end) => return *end,
+            RenderStep::Run(run) => run,
         };
         let items = run.items.into_iter().map(|i| functions::Item {
             id: i.id,
@@ -148,14 +148,14 @@ fn drive<C: Conversation>(mut conversation: C) -> C::End {
             path: i.path,
             index: i.index,
         });
-        let call = Call {
+        let call = FunctionCall {
             function: run.function,
             config: run.config,
             items: items.collect(),
         };
         let answer = BuiltIns
             .call(call)
-            .map_err(|error| Failure(error.to_string()));
+            .map_err(|error| RunFailure(error.to_string()));
         conversation.resume(answer.map(|outcome| {
             Output {
                 items: outcome

@@ -9,7 +9,7 @@ mod marked;
 use std::collections::BTreeMap;
 
 use model::{File, Files, GitLock, GitUpstream, PackageName, PackagePath, Problem};
-use yaml::{Edit, Kind, Limits, Node, Path, Place, Stream};
+use yaml::{CommentPlace, Edit, Limits, Node, NodeKind, Path, Stream};
 
 pub use marked::Marked;
 
@@ -259,7 +259,7 @@ fn mark_document(stream: &Stream, index: usize, rename: bool) -> Result<Stream, 
     };
     let metadata = root
         .get("metadata")
-        .filter(|node| node.kind() == Kind::Mapping);
+        .filter(|node| node.kind() == NodeKind::Mapping);
     let marked = ["name", "namespace", "labels"];
     let Some(metadata) = metadata.filter(|node| marked.iter().any(|key| node.get(key).is_some()))
     else {
@@ -309,13 +309,13 @@ fn comment_edits(metadata: Node<'_>, text: &str) -> Vec<Edit> {
         let text = head.join("\n");
         edits.push(Edit::SetComment {
             path: path.clone(),
-            place: Place::Head,
+            place: CommentPlace::Head,
             text,
         });
     }
     edits.push(Edit::SetComment {
         path,
-        place: Place::Line,
+        place: CommentPlace::Line,
         text: text.to_owned(),
     });
     edits
@@ -324,7 +324,7 @@ fn comment_edits(metadata: Node<'_>, text: &str) -> Vec<Edit> {
 fn identifier_edit(metadata: Node<'_>, identifier: &str) -> Result<Edit, yaml::Error> {
     let annotations = metadata
         .get("annotations")
-        .filter(|node| node.kind() == Kind::Mapping);
+        .filter(|node| node.kind() == NodeKind::Mapping);
     let path = Path::keys(["metadata", "annotations"]);
     let flow = |node: Node<'_>| node.style() == yaml::Style::Flow;
     let known = annotations.is_some_and(|node| node.get(IDENTIFIER).is_some());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use model::{Class, File, PackagePath};
 use yaml::owned::Value;
-use yaml::{Kind, Limits, Node, Stream};
+use yaml::{Limits, Node, NodeKind, Stream};
 
 /// A file that cannot be read or written as documents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -125,10 +125,10 @@ impl Documents {
         };
         while let Some(node) = open.pop() {
             match node.kind() {
-                Kind::Alias => return true,
-                Kind::Mapping => open.extend(node.entries().map(|entry| entry.value)),
-                Kind::Sequence => open.extend(node.items()),
-                Kind::Scalar => {}
+                NodeKind::Alias => return true,
+                NodeKind::Mapping => open.extend(node.entries().map(|entry| entry.value)),
+                NodeKind::Sequence => open.extend(node.items()),
+                NodeKind::Scalar => {}
             }
         }
         false

@@ -15,7 +15,7 @@ use crate::clone::{CloneSpec, clone};
 use crate::context;
 use crate::derive::recipe_anew;
 use crate::mutate::{self, Injected, MutateError, Mutation, Previous, injection_points};
-use crate::render::{Conversation, Failure, Options, Output, Render, Rendered, Step};
+use crate::render::{Conversation, Options, Output, Render, RenderStep, Rendered, RunFailure};
 
 /// What is to be explained.
 #[derive(Debug, Clone)]
@@ -196,24 +196,24 @@ impl Layered {
 impl Conversation for Layers {
     type End = Result<Layered, LayersError>;
 
-    fn next(&mut self) -> Step<Self::End> {
+    fn next(&mut self) -> RenderStep<Self::End> {
         while !self.done {
             match self.render.next() {
-                Step::Run(run) => {
+                RenderStep::Run(run) => {
                     self.running = Some(run.function.clone());
-                    return Step::Run(run);
+                    return RenderStep::Run(run);
                 }
-                Step::Done(rendered) => {
+                RenderStep::Done(rendered) => {
                     if let Err(error) = self.rendered(*rendered) {
-                        return Step::Done(Box::new(Err(error)));
+                        return RenderStep::Done(Box::new(Err(error)));
                     }
                 }
             }
         }
-        Step::Done(Box::new(Ok(self.layered.clone())))
+        RenderStep::Done(Box::new(Ok(self.layered.clone())))
     }
 
-    fn resume(&mut self, answer: Result<Output, Failure>) {
+    fn resume(&mut self, answer: Result<Output, RunFailure>) {
         self.render.resume(answer);
         if self.render.changes() > self.ran
             && let Some(function) = self.running.take()

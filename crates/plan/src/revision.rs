@@ -13,12 +13,12 @@ mod update;
 
 use std::fmt;
 
-use model::{Class, Door, Lifecycle, Refusal};
+use model::{Class, Door, Lifecycle, TransitionRefusal};
 
 pub use approve::{APPROVED_CLASS, ApproveObserved, EXPECTED_TREE, Publish, approve};
-pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
+pub use create::{ContentSource, CreateObserved, CreatePlan, Creation, create};
 pub use delete::{DeleteObserved, DeletePlan, Follower, delete, follows};
-pub use many::{Fit, IN_CONFLICT, Verb, fit, is_as_seen, meant};
+pub use many::{Fit, IN_CONFLICT, RevisionVerb, fit, is_as_seen, meant};
 pub use rebase::REBASE;
 pub use update::{Action, Update, UpdateObserved, propose, save, update};
 
@@ -58,12 +58,12 @@ impl Rejected {
         }
     }
 
-    fn lifecycle(refusal: &Refusal) -> Self {
+    fn lifecycle(refusal: &TransitionRefusal) -> Self {
         Self::invalid("spec.lifecycle", refusal.value, refusal.message.clone())
     }
 
     /// What is refused at the object itself may be what its subresource is for.
-    fn at_door(refusal: &Refusal, door: Door, to: Lifecycle) -> Self {
+    fn at_door(refusal: &TransitionRefusal, door: Door, to: Lifecycle) -> Self {
         let rejected = Self::lifecycle(refusal);
         match (door, refusal.value, to) {
             (Door::Main, Lifecycle::Draft, Lifecycle::Published) => rejected.hint(

@@ -30,12 +30,12 @@ pub use explain::explain;
 pub use guard::uid_mark;
 pub use names::{CONFIRM, EXPLICIT, LABEL, WRITTEN_BY, variant_name};
 pub use observed::{
-    Existing, Followed, Object, Observed, Published, QuietTime, RepositoryObject, SelectionFailure,
-    Subject, Unread,
+    Existing, Followed, Observed, Published, QuietTime, RepositoryObject, SelectedObject,
+    SelectionFailure, Subject, Unread,
 };
 pub use rollout::{MemberPlace, PAUSE, RETRY, UNDO, is_early, step_of, steps, waits_for_step};
 pub use select::KindScope;
 pub use status::{news, next_after, status_after};
-pub use step::{Outcome, Plan, Step};
+pub use step::{Plan, SetOutcome, SetStep};
 pub use unroll::MAX_TARGETS;
 pub use waits::{early, waits};

@@ -34,16 +34,17 @@ pub use decide::decide;
 pub use explain::explain;
 pub use inputs::digests;
 pub use observed::{
-    Base, Failure, Feeder, Lineage, Observed, OldUpstream, Rank, RepositorySummary, Rival, Stated,
-    Subject, Writer,
+    FailedDerivation, Feeder, Lineage, Observed, ObservedBase, OldUpstream, Rank,
+    RepositorySummary, Rival, Stated, Subject, Writer,
 };
 pub use seen::seen;
 pub(crate) use status::retry;
 pub use status::{news, next_after, status_after};
 pub use step::{
-    BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, Plan, RevisionRef, Step, UpdateDraft,
+    BaseRef, CreateDraft, MachineBase, OnEqual, Plan, RevisionRef, UpdateDraft, VariantOutcome,
+    VariantStep,
 };
-pub use upstream::{Resolution, resolve_upstream};
+pub use upstream::{UpstreamResolution, resolve_upstream};
 pub(crate) use upstream::{
     commit_of, display as display_upstream, not_found as upstream_not_found,
 };

@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use model::{CommitId, File, Files, PackagePath, TreeId};
 
 use crate::{
-    Answer, BranchEdit, CommitSpec, Content, Dir, Expect, Published, RefEdit, RefName, Refusal,
-    RemoteSpec, Repo, Signature, Store, Submission, Time, Written,
+    Answer, BranchEdit, CommitSpec, Content, Dir, Expect, Published, RefEdit, RefName, RemoteSpec,
+    Repo, Signature, Store, Submission, SubmissionRefusal, Time, Written,
 };
 
 mod drafts;
@@ -254,7 +254,7 @@ fn taken(answer: Answer) -> Result<Published, Box<dyn std::error::Error + Send +
     }
 }
 
-fn refused(answer: Answer) -> Result<Refusal, Box<dyn std::error::Error + Send + Sync>> {
+fn refused(answer: Answer) -> Result<SubmissionRefusal, Box<dyn std::error::Error + Send + Sync>> {
     match answer {
         Answer::Refused(refusal) => Ok(refusal),
         other => Err(format!("not refused: {other:?}").into()),

@@ -1,6 +1,6 @@
 //! Named points at side effects, where a test may stop the world.
 //!
-//! Production passes [`NoFaults`]. A simulation answers with a [`Verdict`]; a kill test never
+//! Production passes [`NoFaults`]. A simulation answers with a [`FaultVerdict`]; a kill test never
 //! returns.
 
 use std::fmt;
@@ -44,7 +44,7 @@ pub enum Point {
 
 /// What happens at a [`Point`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Verdict {
+pub enum FaultVerdict {
     /// Go on.
     #[default]
     Go,
@@ -60,7 +60,7 @@ pub enum Verdict {
 /// Told at every named point; says what happens.
 pub trait Faults: Send + Sync + fmt::Debug {
     /// What happens at this point of this repository.
-    fn at(&self, url: &str, point: Point) -> Verdict;
+    fn at(&self, url: &str, point: Point) -> FaultVerdict;
 }
 
 /// No fault, ever.
@@ -68,7 +68,7 @@ pub trait Faults: Send + Sync + fmt::Debug {
 pub struct NoFaults;
 
 impl Faults for NoFaults {
-    fn at(&self, _url: &str, _point: Point) -> Verdict {
-        Verdict::Go
+    fn at(&self, _url: &str, _point: Point) -> FaultVerdict {
+        FaultVerdict::Go
     }
 }

@@ -47,7 +47,7 @@ pub mod conformance;
 
 pub use dir::{Dir, DirError};
 pub use error::{Error, Result};
-pub use fault::{Faults, NoFaults, Point, Verdict};
+pub use fault::{FaultVerdict, Faults, NoFaults, Point};
 pub use git::{GitOptions, GitStore, Local, Sync};
 pub use hosts::Hosts;
 pub use limits::Limits;
@@ -55,12 +55,12 @@ pub use memory::{Copied, Delivery, MemoryOptions, MemoryStore, Wire};
 pub use object::{Commit, Signature, Time};
 pub use packages::Packages;
 pub use refname::{RefName, RefNameError};
-pub use remote::{Credential, CredentialError, Credentials, Kind, NoCredentials, RemoteSpec};
+pub use remote::{Credential, CredentialError, Credentials, NoCredentials, RemoteSpec, UrlKind};
 pub use snapshot::{Beyond, Opaque, Snapshot};
 pub use stats::Stats;
 pub use submission::{
     Announced, Answer, BranchEdit, Expect, Handle, Intent, IntentId, IntentRef, Published, RefEdit,
-    Refusal, Scope, Submission,
+    Scope, Submission, SubmissionRefusal,
 };
 pub use traits::{Refs, Repo, Store};
 pub use write::{CommitSpec, Content, Written};

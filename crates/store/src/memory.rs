@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::lru::{Share, lock};
 use crate::reader::Setup;
-use crate::remote::{Kind, RemoteSpec};
+use crate::remote::{RemoteSpec, UrlKind};
 use crate::repository::{Repository, Shared};
 use crate::staged::Packed;
 use crate::stats::{Counters, add};
@@ -222,15 +222,15 @@ impl MemoryStore {
         {
             return Ok((Arc::clone(repository), false));
         }
-        if spec.create_repository && kind != Kind::Remote {
+        if spec.create_repository && kind != UrlKind::Remote {
             world.sites.entry(url.clone()).or_default();
         }
         let site = world.sites.get(&url).cloned();
         let site = site.ok_or_else(|| Error::NoRepository { url: url.clone() })?;
         let counters = Arc::new(Counters::default());
         let disk = match kind {
-            Kind::Local(_) => MemoryDisk::new(site, None, &counters, true),
-            Kind::Remote => {
+            UrlKind::Local(_) => MemoryDisk::new(site, None, &counters, true),
+            UrlKind::Remote => {
                 let mirror = world.mirrors.entry(url.clone()).or_default();
                 let remote = Remote {
                     url: url.clone(),
@@ -285,7 +285,7 @@ impl Store for MemoryStore {
         let (url, kind) = spec.kind()?;
         let known = lock(&self.world).repositories.get(&url).cloned();
         let alive =
-            known.filter(|repository| kind == Kind::Remote && repository.reader.alive().is_ok());
+            known.filter(|repository| kind == UrlKind::Remote && repository.reader.alive().is_ok());
         let Some(repository) = alive else {
             return Ok(None);
         };

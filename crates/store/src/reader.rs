@@ -20,7 +20,7 @@ use gix::objs::Kind;
 
 use crate::disk::{Disk, RawRefs};
 use crate::error::{Error, Result};
-use crate::fault::{Faults, Point, Verdict};
+use crate::fault::{FaultVerdict, Faults, Point};
 use crate::limits::name_of;
 use crate::lru::{Lru, SLOT, Share, lock};
 use crate::object::{Commit, Entry, decode_commit, decode_tree, find_dir, tag_target};
@@ -252,10 +252,10 @@ impl<D: Disk> RepoReader<D> {
     }
 
     /// Asks what happens here; a death is final.
-    pub(crate) fn fault(&self, point: Point) -> Result<Verdict> {
+    pub(crate) fn fault(&self, point: Point) -> Result<FaultVerdict> {
         self.alive()?;
         let verdict = self.faults.at(&self.url, point);
-        if verdict == Verdict::Die {
+        if verdict == FaultVerdict::Die {
             self.stop();
             return Err(self.gone());
         }

@@ -13,7 +13,7 @@ use crate::hosts::{authority, redact};
 
 /// How a URL is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum UrlKind {
     /// `file://`: a bare repository is written in place, next to other processes' git; one with a
     /// working tree is only read.
     Local(PathBuf),
@@ -63,7 +63,7 @@ impl RemoteSpec {
     ///
     /// # Errors
     /// Other schemes, user information in the URL, relative paths.
-    pub fn kind(&self) -> Result<(String, Kind)> {
+    pub fn kind(&self) -> Result<(String, UrlKind)> {
         let refuse = |why: &str| Error::Url {
             url: redact(&self.url),
             why: why.to_owned(),
@@ -76,7 +76,7 @@ impl RemoteSpec {
             if !path.starts_with('/') {
                 return Err(refuse("a file URL is file:// with an absolute path"));
             }
-            return Ok((url.clone(), Kind::Local(PathBuf::from(path))));
+            return Ok((url.clone(), UrlKind::Local(PathBuf::from(path))));
         }
         let rest = url
             .strip_prefix("https://")
@@ -98,7 +98,7 @@ impl RemoteSpec {
                 "its host must be a name of letters, digits, dots and hyphens (xn--… for others) or an address (IPv4 as four decimal numbers), its port a number without zeros before it",
             ));
         }
-        Ok((url, Kind::Remote))
+        Ok((url, UrlKind::Remote))
     }
 }
 

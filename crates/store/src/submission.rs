@@ -166,7 +166,7 @@ pub enum Answer {
     /// It was sent and no answer was heard; ask [`crate::Repo::outcome`].
     Pending(Handle),
     /// Nothing of it happened.
-    Refused(Refusal),
+    Refused(SubmissionRefusal),
 }
 
 /// Names a submission whose fate is unknown.
@@ -186,7 +186,7 @@ pub struct Published {
 
 /// Why nothing happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum SubmissionRefusal {
     /// A ref is not what was expected.
     #[error("{name} is {}, not {expected}", found.map_or("absent".to_owned(), |c| c.to_string()))]
     Ref {
@@ -242,7 +242,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl SubmissionRefusal {
     /// What kind of failure a refusal is: conflicts, except where somebody said no.
     pub fn class(&self) -> Class {
         match self {

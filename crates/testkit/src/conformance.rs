@@ -21,7 +21,7 @@ use model::{Class, ObjectKey, Revision, Variant};
 use serde_json::Value;
 
 /// What a case answers with: nothing, or what went wrong.
-pub type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+pub type CaseResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Makes an object of ours, given as people write it.
 type Make = dyn Fn(Value) -> BoxFuture<'static, ()> + Send + Sync;
@@ -72,13 +72,13 @@ impl World {
 /// A case: its name and what it does.
 pub type Case = (
     &'static str,
-    for<'a> fn(&'a World) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>,
+    for<'a> fn(&'a World) -> Pin<Box<dyn Future<Output = CaseResult> + Send + 'a>>,
 );
 
 macro_rules! cases {
     ($($module:ident :: $name:ident),* $(,)?) => {
         vec![$((concat!(stringify!($module), "::", stringify!($name)),
-               |world: &World| Box::pin($module::$name(world)) as Pin<Box<dyn Future<Output = Outcome> + Send + '_>>)),*]
+               |world: &World| Box::pin($module::$name(world)) as Pin<Box<dyn Future<Output = CaseResult> + Send + '_>>)),*]
     };
 }
 
@@ -118,7 +118,7 @@ fn wrong<T>(what: impl Into<String>) -> Result<T, Box<dyn std::error::Error + Se
 }
 
 /// Fails with these words unless it is so.
-fn holds(is_so: bool, otherwise: &str) -> Outcome {
+fn holds(is_so: bool, otherwise: &str) -> CaseResult {
     match is_so {
         true => Ok(()),
         false => wrong(otherwise),
@@ -126,7 +126,7 @@ fn holds(is_so: bool, otherwise: &str) -> Outcome {
 }
 
 /// Holds that something was refused, as a failure of this class.
-fn refused<T>(answer: &Result<T, PortError>, class: Class, what: &str) -> Outcome {
+fn refused<T>(answer: &Result<T, PortError>, class: Class, what: &str) -> CaseResult {
     match answer {
         Err(failure) if failure.class == class => Ok(()),
         Err(failure) => wrong(format!("{what}: {class:?} was expected: {failure:?}")),
@@ -144,7 +144,7 @@ async fn next<T>(feed: &mut Feed<T>) -> Result<Delta<T>, Box<dyn std::error::Err
 }
 
 /// The message of a feed that these words are about; what is told twice or late is passed over.
-async fn told<T>(feed: &mut Feed<T>, what: &str, is: impl Fn(&Delta<T>) -> bool) -> Outcome {
+async fn told<T>(feed: &mut Feed<T>, what: &str, is: impl Fn(&Delta<T>) -> bool) -> CaseResult {
     // A feed may repeat, and is not endless.
     for _ in 0..16 {
         let delta = next(feed).await;

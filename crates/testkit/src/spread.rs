@@ -54,7 +54,7 @@ impl Mutant {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct SpreadReport {
     /// Milliseconds until everything is published in git and recorded.
     pub took: u64,
     /// Milliseconds from the loss to the first push to a repository of the lost holder; 0 where none was lost.
@@ -72,7 +72,7 @@ pub struct Report {
 /// Minutes of the model in which everything has to end.
 const LONGEST: u64 = 60 * 60_000;
 
-impl fmt::Display for Report {
+impl fmt::Display for SpreadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = |ms: u64| format!("{}.{} s", ms / 1_000, ms % 1_000 / 100);
         write!(
@@ -109,7 +109,7 @@ pub fn holder_of(url: &str, members: &[usize]) -> Option<usize> {
 ///
 /// # Errors
 /// A promise that was broken, or what did not end.
-pub fn run(seed: u64, fleet: Fleet) -> Result<Report, String> {
+pub fn run(seed: u64, fleet: Fleet) -> Result<SpreadReport, String> {
     let mut world = world::World::new(seed, fleet);
     while let Some(now) = world.step()? {
         if now > LONGEST {

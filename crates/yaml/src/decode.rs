@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::node::Node;
 use crate::scalar::{Reader, Scalar};
 use crate::stream::Stream;
-use crate::tree::Kind;
+use crate::tree::NodeKind;
 use crate::value::Value;
 
 /// Mappings up to this size are searched, larger ones indexed.
@@ -159,7 +159,7 @@ impl<'a> Decoder<'a> {
 
     /// Begins a node: a scalar is a value at once, a collection is opened.
     fn enter(&mut self, node: Node<'a>, followed: bool) -> Result<Option<Value>, Error> {
-        let followed = followed || node.kind() == Kind::Alias;
+        let followed = followed || node.kind() == NodeKind::Alias;
         let node = self.follow(node)?;
         if followed {
             self.left = self.left.checked_sub(1).ok_or_else(|| {
@@ -170,21 +170,21 @@ impl<'a> Decoder<'a> {
             })?;
         }
         match node.kind() {
-            Kind::Scalar | Kind::Alias => self.scalar(node).map(Some),
-            Kind::Sequence => self.push(
+            NodeKind::Scalar | NodeKind::Alias => self.scalar(node).map(Some),
+            NodeKind::Sequence => self.push(
                 node,
                 followed,
                 false,
                 Body::Seq(Vec::with_capacity(node.children().len())),
             ),
-            Kind::Mapping => self.push(node, followed, false, Body::map()),
+            NodeKind::Mapping => self.push(node, followed, false, Body::map()),
         }
     }
 
     fn enter_merge(&mut self, source: Node<'a>, followed: bool) -> Result<(), Error> {
-        let followed = followed || source.kind() == Kind::Alias;
+        let followed = followed || source.kind() == NodeKind::Alias;
         let node = self.follow(source)?;
-        if node.kind() != Kind::Mapping {
+        if node.kind() != NodeKind::Mapping {
             let message = "map merge requires map or sequence of maps as the value";
             return Err(source.error(ErrorKind::Value, message));
         }
@@ -223,7 +223,7 @@ impl<'a> Decoder<'a> {
 
     /// Follows an alias, unless that leads back into a node that is being decoded.
     fn follow(&self, node: Node<'a>) -> Result<Node<'a>, Error> {
-        if node.kind() != Kind::Alias {
+        if node.kind() != NodeKind::Alias {
             return Ok(node);
         }
         let target = node.target()?;
@@ -281,7 +281,7 @@ impl<'a> Decoder<'a> {
                 return Ok(Next::Child(value));
             }
             let mut sources: Vec<Node<'a>> = match value.kind() {
-                Kind::Sequence => value.items().collect(),
+                NodeKind::Sequence => value.items().collect(),
                 _ => vec![value],
             };
             if self.reader == Reader::Sigs {
@@ -357,7 +357,7 @@ impl<'a> Decoder<'a> {
     /// A key's text as JSON has it, and what it is for telling keys apart.
     fn key(&self, key: Node<'a>) -> Result<Key, Error> {
         let key = key.target()?;
-        if key.kind() != Kind::Scalar {
+        if key.kind() != NodeKind::Scalar {
             return Err(key.error(ErrorKind::Value, "invalid map key: keys must be scalars"));
         }
         let scalar = key.resolve(self.reader)?;

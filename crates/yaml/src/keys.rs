@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::node::{Entry, Node};
-use crate::tree::{Id, Kind};
+use crate::tree::{Id, NodeKind};
 
 /// Mappings up to this many entries are searched from their beginning.
 const FEW: usize = 32;
@@ -33,13 +33,13 @@ impl<'a> Node<'a> {
 
     /// Whether it is a mapping whose entries are found by a list.
     fn is_large(&self) -> bool {
-        self.kind() == Kind::Mapping && self.children().len() > 2 * FEW
+        self.kind() == NodeKind::Mapping && self.children().len() > 2 * FEW
     }
 }
 
 /// The first and the second entry with a key that a mapping itself holds; nothing for other nodes.
 pub(crate) fn named<'a>(node: Node<'a>, key: &str) -> (Option<Entry<'a>>, Option<Entry<'a>>) {
-    if node.kind() != Kind::Mapping {
+    if node.kind() != NodeKind::Mapping {
         return (None, None);
     }
     if !node.is_large() {
@@ -81,7 +81,7 @@ fn sorted(any: Node<'_>) -> BTreeMap<Id, Vec<u32>> {
     let tree = any.stream.tree(any.doc);
     let mut all = BTreeMap::new();
     for (id, data) in (0..).zip(&tree.nodes) {
-        if data.kind != Kind::Mapping || data.children.len() <= 2 * FEW {
+        if data.kind != NodeKind::Mapping || data.children.len() <= 2 * FEW {
             continue;
         }
         let entries = any.with(id).entries().map(|entry| entry.key.key_text());

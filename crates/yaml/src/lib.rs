@@ -38,13 +38,13 @@ mod write;
 
 pub use decode::first_document_json;
 pub use document::Document;
-pub use edit::{Attached, Attachments, Comment, Comments, Edit, Fragment, Place};
+pub use edit::{Attached, Attachments, Comment, CommentPlace, Comments, Edit, Fragment};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use node::{Entry, Node};
-pub use path::{Path, Step};
+pub use path::{NodeStep, Path};
 pub use scalar::{Reader, Scalar};
 pub use stream::Stream;
-pub use tree::{Kind, Style};
+pub use tree::{NodeKind, Style};
 pub use value::Value;
 pub use write::render;

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
-use crate::path::{Path, Step};
+use crate::path::{NodeStep, Path};
 use crate::scalar::{self, Reader, Scalar};
 use crate::stream::Stream;
-use crate::tree::{Content, Id, Kind, NONE, NodeData, Style};
+use crate::tree::{Content, Id, NONE, NodeData, NodeKind, Style};
 
 /// Mappings of up to so many entries are looked through for keys that stand twice, larger ones by a sorted set.
 const FEW: usize = 16;
@@ -54,7 +54,7 @@ impl<'a> Node<'a> {
 
     /// What the node is.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> NodeKind {
         self.data().kind
     }
 
@@ -81,7 +81,7 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn alias_name(&self) -> Option<&'a str> {
         let data = self.data();
-        (data.kind == Kind::Alias).then(|| self.slice(data.content + 1, data.end))
+        (data.kind == NodeKind::Alias).then(|| self.slice(data.content + 1, data.end))
     }
 
     fn slice(&self, from: u32, to: u32) -> &'a str {
@@ -121,7 +121,7 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn scalar(&self) -> Option<&'a str> {
         let data = self.data();
-        (data.kind == Kind::Scalar).then(|| match &data.value {
+        (data.kind == NodeKind::Scalar).then(|| match &data.value {
             Content::Span(from, to) => self.slice(*from, *to),
             Content::Owned(text) => text,
         })
@@ -145,13 +145,15 @@ impl<'a> Node<'a> {
     pub fn resolved_tag(&self, reader: Reader) -> &'a str {
         match (self.tag(), self.kind()) {
             (Some(tag), _) if tag != "!" => tag,
-            (_, Kind::Mapping) => "!!map",
-            (_, Kind::Sequence) => "!!seq",
-            (_, Kind::Alias) => "",
-            (_, Kind::Scalar) if self.style() == Style::Plain && self.scalar() == Some("<<") => {
+            (_, NodeKind::Mapping) => "!!map",
+            (_, NodeKind::Sequence) => "!!seq",
+            (_, NodeKind::Alias) => "",
+            (_, NodeKind::Scalar)
+                if self.style() == Style::Plain && self.scalar() == Some("<<") =>
+            {
                 "!!merge"
             }
-            (_, Kind::Scalar) => self.resolve(reader).map_or("!!str", |scalar| scalar.tag()),
+            (_, NodeKind::Scalar) => self.resolve(reader).map_or("!!str", |scalar| scalar.tag()),
         }
     }
 
@@ -183,7 +185,7 @@ impl<'a> Node<'a> {
     /// The anchor is not in this stream any more.
     pub fn target(&self) -> Result<Self, Error> {
         let data = self.data();
-        if data.kind != Kind::Alias {
+        if data.kind != NodeKind::Alias {
             return Ok(*self);
         }
         if data.children.start != NONE {
@@ -240,7 +242,7 @@ impl<'a> Node<'a> {
     /// The entries of a mapping in order, merge keys as they are; nothing for other nodes.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'a>> + Clone + use<'a> {
         let node = self.through();
-        let children = if node.kind() == Kind::Mapping {
+        let children = if node.kind() == NodeKind::Mapping {
             node.children()
         } else {
             &[]
@@ -254,7 +256,7 @@ impl<'a> Node<'a> {
     /// The items of a sequence in order; nothing for other nodes.
     pub fn items(&self) -> impl ExactSizeIterator<Item = Self> + use<'a> {
         let node = self.through();
-        let children = if node.kind() == Kind::Sequence {
+        let children = if node.kind() == NodeKind::Sequence {
             node.children()
         } else {
             &[]
@@ -272,8 +274,8 @@ impl<'a> Node<'a> {
         path.steps()
             .iter()
             .try_fold(*self, |node, step| match step {
-                Step::Key(key) => node.get(key),
-                Step::Index(index) => node.at(*index),
+                NodeStep::Key(key) => node.get(key),
+                NodeStep::Index(index) => node.at(*index),
             })
     }
 
@@ -290,7 +292,7 @@ impl<'a> Node<'a> {
         self.get(key).filter(|_| key != "<<").or_else(|| {
             let merge = self.entries().find(Entry::is_merge)?.value.through();
             match merge.kind() {
-                Kind::Sequence => merge
+                NodeKind::Sequence => merge
                     .items()
                     .find_map(|item| item.effective_within(key, depth + 1)),
                 _ => merge.effective_within(key, depth + 1),
@@ -317,11 +319,11 @@ impl<'a> Node<'a> {
                 .position(|id| *id == node.id)
                 .unwrap_or_default();
             steps.push(match parent.kind() {
-                Kind::Mapping => {
+                NodeKind::Mapping => {
                     let key = parent.with(parent.children()[at & !1]);
-                    Step::Key(key.key_text().unwrap_or_else(|| key.source()).to_owned())
+                    NodeStep::Key(key.key_text().unwrap_or_else(|| key.source()).to_owned())
                 }
-                _ => Step::Index(at),
+                _ => NodeStep::Index(at),
             });
             node = parent;
         }

@@ -4,26 +4,26 @@ use std::fmt;
 
 /// One step from a node to a child.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
+pub enum NodeStep {
     /// Into a mapping, by the text of the key.
     Key(String),
     /// Into a sequence, by position from 0.
     Index(usize),
 }
 
-impl From<&str> for Step {
+impl From<&str> for NodeStep {
     fn from(key: &str) -> Self {
         Self::Key(key.to_owned())
     }
 }
 
-impl From<String> for Step {
+impl From<String> for NodeStep {
     fn from(key: String) -> Self {
         Self::Key(key)
     }
 }
 
-impl From<usize> for Step {
+impl From<usize> for NodeStep {
     fn from(index: usize) -> Self {
         Self::Index(index)
     }
@@ -31,7 +31,7 @@ impl From<usize> for Step {
 
 /// A node's place, as steps from the root of its document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Path(pub Vec<Step>);
+pub struct Path(pub Vec<NodeStep>);
 
 impl Path {
     /// The root of a document.
@@ -42,12 +42,16 @@ impl Path {
 
     /// Leads through mapping keys only: `Path::keys(["metadata", "name"])`.
     pub fn keys<S: Into<String>>(keys: impl IntoIterator<Item = S>) -> Self {
-        Self(keys.into_iter().map(|key| Step::Key(key.into())).collect())
+        Self(
+            keys.into_iter()
+                .map(|key| NodeStep::Key(key.into()))
+                .collect(),
+        )
     }
 
     /// The path one step further.
     #[must_use]
-    pub fn join(&self, step: impl Into<Step>) -> Self {
+    pub fn join(&self, step: impl Into<NodeStep>) -> Self {
         let mut steps = self.0.clone();
         steps.push(step.into());
         Self(steps)
@@ -55,7 +59,7 @@ impl Path {
 
     /// The steps.
     #[must_use]
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[NodeStep] {
         &self.0
     }
 
@@ -68,7 +72,7 @@ impl Path {
 
     /// The last step; `None` at the root.
     #[must_use]
-    pub fn last(&self) -> Option<&Step> {
+    pub fn last(&self) -> Option<&NodeStep> {
         self.0.last()
     }
 
@@ -79,13 +83,13 @@ impl Path {
     }
 }
 
-impl<S: Into<Step>> FromIterator<S> for Path {
+impl<S: Into<NodeStep>> FromIterator<S> for Path {
     fn from_iter<I: IntoIterator<Item = S>>(steps: I) -> Self {
         Self(steps.into_iter().map(Into::into).collect())
     }
 }
 
-impl<S: Into<Step>> From<Vec<S>> for Path {
+impl<S: Into<NodeStep>> From<Vec<S>> for Path {
     fn from(steps: Vec<S>) -> Self {
         steps.into_iter().collect()
     }
@@ -96,8 +100,8 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.iter().enumerate() {
             match step {
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Key(key) => {
+                NodeStep::Index(index) => write!(f, "[{index}]")?,
+                NodeStep::Key(key) => {
                     let simple = !key.is_empty()
                         && key
                             .chars()

@@ -15,7 +15,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// A scalar of any style.
     Scalar,
     /// A mapping, block or flow.
@@ -57,7 +57,7 @@ pub(crate) enum Content {
 /// One node.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeData {
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     pub(crate) style: Style,
     /// Where the node begins, tag and anchor included.
     pub(crate) start: u32,
@@ -137,10 +137,10 @@ impl Tree {
     pub(crate) fn children(&self, id: Id) -> &[Id] {
         let node = self.node(id);
         match node.kind {
-            Kind::Mapping | Kind::Sequence => {
+            NodeKind::Mapping | NodeKind::Sequence => {
                 &self.children[node.children.start as usize..node.children.end as usize]
             }
-            Kind::Scalar | Kind::Alias => &[],
+            NodeKind::Scalar | NodeKind::Alias => &[],
         }
     }
 

@@ -1,7 +1,7 @@
 //! Writing values: in block style at a column, in brackets, or as a whole text.
 
 use crate::quote::{self, Context};
-use crate::tree::{Kind, NONE, Style, Tree};
+use crate::tree::{NONE, NodeKind, Style, Tree};
 use crate::value::Value;
 
 /// Keys longer than this are written with `?`; the readers look only so far for the colon.
@@ -48,12 +48,12 @@ impl Format {
             .filter(|node| node.style == Style::Block && node.parent != NONE)
         {
             let parent = tree.node(node.parent);
-            if parent.kind != Kind::Mapping || parent.style != Style::Block {
+            if parent.kind != NodeKind::Mapping || parent.style != Style::Block {
                 continue;
             }
             let deeper = (node.col as usize).checked_sub(parent.col as usize);
             match node.kind {
-                Kind::Mapping => {
+                NodeKind::Mapping => {
                     step = step.or_else(|| deeper.filter(|deeper| (1..=8).contains(deeper)))
                 }
                 _ => sequence = sequence.or_else(|| deeper.filter(|deeper| *deeper <= 8)),

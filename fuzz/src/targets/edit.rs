@@ -1,12 +1,12 @@
 //! Edits: whatever is asked for, the result reads back, or the edit says why it cannot be made.
 
-use yaml::{Edit, Kind, Limits, Node, Path, Step, Stream, Value};
+use yaml::{Edit, Limits, Node, NodeKind, NodeStep, Path, Stream, Value};
 
 use super::signature;
 
 fn paths(node: Node<'_>, out: &mut Vec<Path>) {
     out.push(node.path());
-    if node.kind() == Kind::Alias || out.len() > 200 {
+    if node.kind() == NodeKind::Alias || out.len() > 200 {
         return;
     }
     for entry in node.entries() {
@@ -99,7 +99,7 @@ pub(super) fn edit(input: &[u8]) -> u64 {
             let last = edit
                 .path()
                 .last()
-                .is_some_and(|step| matches!(step, Step::Key(_)));
+                .is_some_and(|step| matches!(step, NodeStep::Key(_)));
             signature(
                 &[&edit.to_string()[..3]],
                 &[usize::from(last), stream.len(), all.len()],

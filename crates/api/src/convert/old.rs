@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::ConvertError;
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 
 type Result<T> = std::result::Result<T, ConvertError>;
 
@@ -18,7 +18,7 @@ const NEW_TARGET: [&str; 3] = ["repositorySelector", "objectSelector", "template
 /// # Errors
 /// It holds fields of both.
 pub(super) fn is_old(spec: &Value) -> Result<bool> {
-    let fields = Fields::new(spec, "spec");
+    let fields = FieldReader::new(spec, "spec");
     let mut old: Option<String> = None;
     let mut new: Option<String> = None;
     match spec.pointer("/upstream/package") {
@@ -56,7 +56,7 @@ pub(super) fn is_old(spec: &Value) -> Result<bool> {
 
 /// A spec of the older shape as `v1alpha2` writes it.
 pub(super) fn convert(spec: &Value) -> Result<Value> {
-    let fields = Fields::new(spec, "spec");
+    let fields = FieldReader::new(spec, "spec");
     let mut out = Map::new();
     if let Some(upstream) = fields.child("upstream") {
         out.insert("upstream".to_owned(), convert_upstream(&upstream)?);
@@ -79,7 +79,7 @@ pub(super) fn convert(spec: &Value) -> Result<Value> {
 }
 
 /// Whatever is not known would be lost.
-fn known(fields: &Fields<'_>, keys: &[&[&str]]) -> Result<()> {
+fn known(fields: &FieldReader<'_>, keys: &[&[&str]]) -> Result<()> {
     let unknown = fields
         .keys()
         .find(|k| !keys.iter().any(|list| list.contains(&k.as_str())));
@@ -92,7 +92,7 @@ fn known(fields: &Fields<'_>, keys: &[&[&str]]) -> Result<()> {
     }
 }
 
-fn convert_upstream(upstream: &Fields<'_>) -> Result<Value> {
+fn convert_upstream(upstream: &FieldReader<'_>) -> Result<Value> {
     known(upstream, &[&["package", "revision", "ref"]])?;
     let mut out = Map::new();
     if let Some(package) = upstream.child("package") {
@@ -105,14 +105,14 @@ fn convert_upstream(upstream: &Fields<'_>) -> Result<Value> {
     Ok(Value::Object(out))
 }
 
-fn copy(from: &Fields<'_>, key: &str, to: &mut Map<String, Value>, name: &str) {
+fn copy(from: &FieldReader<'_>, key: &str, to: &mut Map<String, Value>, name: &str) {
     if let Some(value) = from.raw(key) {
         to.insert(name.to_owned(), value.clone());
     }
 }
 
 fn convert_target(
-    target: &Fields<'_>,
+    target: &FieldReader<'_>,
     common: &Map<String, Value>,
     out: &mut Vec<Value>,
 ) -> Result<()> {
@@ -153,7 +153,7 @@ fn convert_target(
 }
 
 fn convert_objects(
-    objects: &Fields<'_>,
+    objects: &FieldReader<'_>,
     template: &Map<String, Value>,
     mut downstream: Map<String, Value>,
     out: &mut Vec<Value>,
@@ -228,7 +228,7 @@ impl Said {
 }
 
 /// Prefix, base and suffix, put together; the base is the upstream package's name if left out.
-fn package_name(name: &Fields<'_>, downstream: &mut Map<String, Value>) -> Result<()> {
+fn package_name(name: &FieldReader<'_>, downstream: &mut Map<String, Value>) -> Result<()> {
     let keys = ["namePrefix", "baseName", "nameSuffix"];
     known(name, &[&keys])?;
     let mut parts = Vec::new();
@@ -257,7 +257,7 @@ fn package_name(name: &Fields<'_>, downstream: &mut Map<String, Value>) -> Resul
 }
 
 /// `{value}` or `{fromField}`; only name, namespace, labels and annotations are visible to expressions (R152).
-fn value_or_field(fields: &Fields<'_>) -> Result<Said> {
+fn value_or_field(fields: &FieldReader<'_>) -> Result<Said> {
     known(fields, &[&["value", "fromField"]])?;
     if let Some(text) = fields.text("value") {
         return Ok(Said::Plain(text.to_owned()));

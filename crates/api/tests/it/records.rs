@@ -2,9 +2,9 @@
 
 use model::{
     CommitId, Condition, Conflict, ConflictId, ConflictState, ConflictValue, Decision, Digest,
-    GitLock, Lifecycle, Machine, Namespace, ObjectKey, ObjectMeta, ObjectName, Owner, PackageName,
-    PackagePath, PackedRenderStatus, Pairs, ReadinessGate, RenderStatus, RepositoryName, Revision,
-    RevisionNumber, Status, Strategy, Task, TreeId, Uid, WorkspaceName,
+    DraftOwner, GitLock, Lifecycle, Machine, Namespace, ObjectKey, ObjectMeta, ObjectName,
+    PackageName, PackagePath, PackedRenderStatus, Pairs, ReadinessGate, RenderStatus,
+    RepositoryName, Revision, RevisionNumber, Status, Strategy, Task, TreeId, Uid, WorkspaceName,
 };
 
 #[expect(
@@ -75,7 +75,7 @@ fn revision() -> Revision {
         commit,
         tree,
         machine: Some(Machine {
-            owner: Owner {
+            owner: DraftOwner {
                 namespace,
                 name: name("ready"),
                 uid: Uid::parse("u-2").unwrap(),

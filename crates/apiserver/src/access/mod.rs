@@ -58,14 +58,14 @@ pub struct Attributes<'a> {
 
 /// What was decided about a request, and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Decision {
+pub struct AccessDecision {
     /// Whether it may go on.
     pub allowed: bool,
     /// In the words of the real server; may be empty.
     pub reason: String,
 }
 
-impl Decision {
+impl AccessDecision {
     /// Allowed, and nothing to say about it.
     #[must_use]
     pub fn allowed() -> Self {

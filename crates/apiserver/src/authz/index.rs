@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Held, Rule};
-use crate::access::{Attributes, Decision, User, accounts};
+use super::{HeldRules, Rule};
+use crate::access::{AccessDecision, Attributes, User, accounts};
 
 /// The bytes of the rules of one user that are gathered for a question; a decision looks at all of them.
 const HELD: usize = 32 << 20;
@@ -179,7 +179,7 @@ impl Index {
     }
 
     /// Decides a request.
-    pub(super) fn decide(&self, request: &Attributes<'_>) -> Decision {
+    pub(super) fn decide(&self, request: &Attributes<'_>) -> AccessDecision {
         let mut errors = Vec::new();
         let mut by = None;
         self.visit(
@@ -195,11 +195,11 @@ impl Index {
             },
         );
         match by {
-            Some((binding, subject)) => Decision {
+            Some((binding, subject)) => AccessDecision {
                 allowed: true,
                 reason: format!("RBAC: allowed by {} to {}", binding.told, subject.told),
             },
-            None => Decision {
+            None => AccessDecision {
                 allowed: false,
                 reason: told(&errors),
             },
@@ -207,8 +207,8 @@ impl Index {
     }
 
     /// The rules that hold for a user in a namespace, up to [`HELD`].
-    pub(super) fn held(&self, user: &User, namespace: &str) -> Held {
-        let mut held = Held::default();
+    pub(super) fn held(&self, user: &User, namespace: &str) -> HeldRules {
+        let mut held = HeldRules::default();
         let mut bytes = 0;
         self.visit(user, namespace, &mut held.errors, |_, _, rules| {
             for rule in rules {

@@ -21,14 +21,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::access::{Attributes, Decision, User};
+use crate::access::{AccessDecision, Attributes, User};
 
 /// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The rules that hold for a user, and what could not be looked up.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldRules {
     /// In the order of the bindings' names, cluster-wide ones first.
     pub(crate) rules: Vec<Rule>,
     /// Roles that bindings name and that are not there.
@@ -41,7 +41,7 @@ pub(crate) struct Held {
 #[async_trait]
 pub trait Authorizer: Send + Sync {
     /// Decides a request.
-    async fn decide(&self, request: &Attributes<'_>) -> Decision;
+    async fn decide(&self, request: &Attributes<'_>) -> AccessDecision;
 
     /// Whether the request is allowed.
     async fn allows(&self, request: &Attributes<'_>) -> bool {
@@ -60,10 +60,10 @@ impl Roles {
     }
 
     /// The rules that hold for a user in a namespace (empty: in the whole cluster).
-    pub(crate) fn held(&self, user: &User, namespace: &str) -> Held {
-        let unknown = || Held {
+    pub(crate) fn held(&self, user: &User, namespace: &str) -> HeldRules {
+        let unknown = || HeldRules {
             cut: true,
-            ..Held::default()
+            ..HeldRules::default()
         };
         let rbac = self.0.as_ref();
         rbac.map_or_else(unknown, |rbac| rbac.held(user, namespace))

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use objectstore::{Event, EventKind, Object, ResourceKey, Store, Watch};
 
 use super::index::Index;
-use super::{Authorizer, Held};
-use crate::access::{Attributes, Decision, User};
+use super::{Authorizer, HeldRules};
+use crate::access::{AccessDecision, Attributes, User};
 
 /// The resources that are followed: plural, whether they are roles (or bindings), whether of the cluster.
 const FOLLOWED: [(&str, bool, bool); 4] = [
@@ -86,7 +86,7 @@ impl Rbac {
     }
 
     /// The rules that hold for a user in a namespace (empty: in the whole cluster).
-    pub(super) fn held(&self, user: &User, namespace: &str) -> Held {
+    pub(super) fn held(&self, user: &User, namespace: &str) -> HeldRules {
         self.current().index.held(user, namespace)
     }
 
@@ -138,9 +138,9 @@ impl Followed {
 
 #[async_trait]
 impl Authorizer for Rbac {
-    async fn decide(&self, request: &Attributes<'_>) -> Decision {
+    async fn decide(&self, request: &Attributes<'_>) -> AccessDecision {
         if request.user.is_master() {
-            return Decision::allowed();
+            return AccessDecision::allowed();
         }
         self.current().index.decide(request)
     }

@@ -7,7 +7,7 @@ use objects::write::{FieldValidation, WriteOptions};
 use objects::{Failure, Misread, Reason};
 use serde_json::Value;
 
-use crate::verbs::Target;
+use crate::verbs::RequestTarget;
 
 /// The media types of bodies, as refusals name them.
 const READ: [&str; 3] = [
@@ -93,7 +93,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// What a request with these options writes to a resource.
-    pub(super) fn of(target: &'a Target, options: &WriteOptions) -> Result<Self, Failure> {
+    pub(super) fn of(target: &'a RequestTarget, options: &WriteOptions) -> Result<Self, Failure> {
         let rules = target.rules()?;
         Ok(Self {
             kind: &rules.resource.kind,

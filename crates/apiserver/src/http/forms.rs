@@ -15,7 +15,7 @@ use super::pieces::Piece;
 use super::query::Query;
 use super::respond::{self, Answer};
 use crate::verbs::read::Page;
-use crate::verbs::{Shown, Target};
+use crate::verbs::{RequestTarget, Shown};
 
 /// The metadata of a list; custom resources show an empty continue token on the last page.
 pub(super) fn list_metadata(page: &Page, custom: bool) -> Map<String, Value> {
@@ -35,7 +35,7 @@ pub(super) fn list_metadata(page: &Page, custom: bool) -> Map<String, Value> {
 /// A list as it is: stored bytes, one after the other.
 pub(super) fn objects(
     format: Format,
-    target: &Target,
+    target: &RequestTarget,
     page: &Page,
     warnings: &[String],
 ) -> Result<Response, Failure> {
@@ -99,7 +99,7 @@ pub(super) fn objects(
 pub(super) fn one(
     code: u16,
     form: Form,
-    target: &Target,
+    target: &RequestTarget,
     shown: &Shown,
     query: &Query,
     now: jiff::Timestamp,
@@ -145,7 +145,7 @@ pub(super) fn one(
 }
 
 /// The Go type of an object, or with `List` of a list, as the real server names it.
-pub(super) fn go_type(target: &Target, list: &str) -> String {
+pub(super) fn go_type(target: &RequestTarget, list: &str) -> String {
     let resource = &target.resource;
     if resource.custom() {
         return format!("*unstructured.Unstructured{list}");
@@ -164,7 +164,7 @@ pub(super) fn partial(object: &Value, version: &str) -> Value {
 
 /// What a table is made from.
 pub(super) struct Rows<'a> {
-    pub(super) target: &'a Target,
+    pub(super) target: &'a RequestTarget,
     pub(super) version: &'a str,
     pub(super) objects: &'a [Value],
     pub(super) metadata: Map<String, Value>,
@@ -209,6 +209,6 @@ pub(super) fn table_of(
 }
 
 /// Whether items of lists leave out kind and apiVersion.
-pub(super) fn typed(target: &Target) -> bool {
+pub(super) fn typed(target: &RequestTarget) -> bool {
     target.resource.origin == Origin::BuiltIn
 }

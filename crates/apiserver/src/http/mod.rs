@@ -39,10 +39,10 @@ use crate::connections::{self, Connections};
 use crate::gateway::{Authorizer, Verb};
 use crate::limits::{Limits, Seats, Shares};
 use crate::metrics::RequestKey;
-use crate::verbs::{Core, Target, Whose};
+use crate::verbs::{Core, RequestTarget, Whose};
 
 use negotiate::Accept;
-use objects::select::Fields;
+use objects::select::FieldSelection;
 use objects::write::patching::PatchKind;
 use objects::{Backing, Failure};
 use path::Route;
@@ -114,7 +114,7 @@ struct Seen {
 /// A request that was let in, taken apart.
 struct Asked {
     method: Method,
-    target: Target,
+    target: RequestTarget,
     whose: Whose,
     query: Query,
     accept: Accept,
@@ -288,7 +288,12 @@ impl Door {
     }
 
     /// Refuses methods that the routes of a built-in resource have not, before anything else about a request.
-    fn routed(&self, method: &Method, target: &Target, verb: Option<Verb>) -> Result<(), Failure> {
+    fn routed(
+        &self,
+        method: &Method,
+        target: &RequestTarget,
+        verb: Option<Verb>,
+    ) -> Result<(), Failure> {
         let resource = &target.resource;
         let plain = target.subresource.is_empty();
         let named_create = verb == Some(Verb::Create) && plain && !target.name.is_empty();
@@ -369,7 +374,7 @@ impl Door {
     }
 
     /// An unknown subresource is a missing *object*; a known one has few verbs.
-    fn check_subresource(&self, target: &Target, verb: Verb) -> Result<(), Failure> {
+    fn check_subresource(&self, target: &RequestTarget, verb: Verb) -> Result<(), Failure> {
         let version = target.rules()?.version;
         let resource = &target.resource;
         let sub = target.subresource.as_str();
@@ -451,22 +456,22 @@ fn known_place(path: &str) -> &'static str {
 }
 
 /// The name that a request is authorised with: the path's, or for lists and watches of one object their selector's.
-fn named(target: &Target, query: &Query, verb: Verb) -> String {
+fn named(target: &RequestTarget, query: &Query, verb: Verb) -> String {
     let selects = matches!(verb, Verb::List | Verb::Watch)
         && target.name.is_empty()
         && target.resource.backing != Backing::Virtual;
     let rules = target.rules().ok().filter(|_| selects);
     let fields = rules.and_then(|rules| {
-        Fields::parse(query.get("fieldSelector"), rules.resource, rules.version).ok()
+        FieldSelection::parse(query.get("fieldSelector"), rules.resource, rules.version).ok()
     });
-    match fields.as_ref().and_then(Fields::name) {
+    match fields.as_ref().and_then(FieldSelection::name) {
         Some(name) => name.to_owned(),
         None => target.name.clone(),
     }
 }
 
 /// What a method that no collection takes would mean there: rights are asked for first.
-fn collective(method: &Method, target: &Target) -> Option<Verb> {
+fn collective(method: &Method, target: &RequestTarget) -> Option<Verb> {
     match method.as_str() {
         "PUT" if target.name.is_empty() => Some(Verb::Update),
         "PATCH" if target.name.is_empty() => Some(Verb::Patch),
@@ -475,7 +480,7 @@ fn collective(method: &Method, target: &Target) -> Option<Verb> {
 }
 
 /// What a method means on a path; `None` for what is never offered there.
-fn verb_of(method: &Method, target: &Target, watching: bool) -> Option<Verb> {
+fn verb_of(method: &Method, target: &RequestTarget, watching: bool) -> Option<Verb> {
     let named = !target.name.is_empty();
     match (method.as_str(), named) {
         ("GET" | "HEAD", true) => Some(Verb::Get),

@@ -8,7 +8,7 @@ use crate::escapes::decode;
 use crate::gateway::{Attributes, Authorizer};
 use crate::registry::Catalog;
 use crate::verbs::target::denied;
-use crate::verbs::{Target, Whose};
+use crate::verbs::{RequestTarget, Whose};
 
 /// Where a path leads.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) enum Route {
     /// To a resource.
     Resource {
         /// What is addressed.
-        target: Target,
+        target: RequestTarget,
         /// Whether the old `/watch/` prefix was used.
         watch: bool,
     },
@@ -49,7 +49,7 @@ pub(super) fn parse(path: &str, catalog: &Catalog) -> Option<Route> {
     Some(Route::Resource { target, watch })
 }
 
-fn resource(catalog: &Catalog, group: &str, version: &str, rest: &[&str]) -> Option<Target> {
+fn resource(catalog: &Catalog, group: &str, version: &str, rest: &[&str]) -> Option<RequestTarget> {
     let (namespace, rest) = match rest {
         ["namespaces", _, "status" | "finalize"] => ("", rest),
         ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (*namespace, rest),
@@ -61,7 +61,7 @@ fn resource(catalog: &Catalog, group: &str, version: &str, rest: &[&str]) -> Opt
         [plural, name, sub @ ..] => (*plural, *name, sub.join("/")),
         [] => return None,
     };
-    let target = Target::find(catalog, group, version, plural)?;
+    let target = RequestTarget::find(catalog, group, version, plural)?;
     // Kinds without routes of their own look at the first part alone.
     let sub = match sub.split_once('/') {
         Some((first, _)) if target.resource.custom() => first.to_owned(),

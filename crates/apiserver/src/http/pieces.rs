@@ -41,7 +41,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use objectstore::Draft;
+    use objectstore::NewObject;
 
     #[test]
     fn the_length_of_a_piece_is_known_before_its_bytes_are() {
@@ -49,7 +49,7 @@ mod tests {
         for text in ["short", &long] {
             let value =
                 json!({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}, "text": text});
-            let object = Arc::new(Draft::new(&value).unwrap().seal(7));
+            let object = Arc::new(NewObject::new(&value).unwrap().seal(7));
             for piece in [
                 Piece::Text(object.bytes()),
                 Piece::Object(Arc::clone(&object)),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::negotiate::Shape;
 use super::{Asked, Door, body, respond};
 use crate::authz::Rule;
-use crate::gateway::{Attributes, Decision, User};
+use crate::gateway::{AccessDecision, Attributes, User};
 
 impl Door {
     /// Answers a review.
@@ -75,7 +75,7 @@ impl Door {
         };
         let open = super::meta::OPEN.contains(&path.trim_start_matches('/')) && verb == "get";
         let decision = if open {
-            Decision::allowed()
+            AccessDecision::allowed()
         } else {
             let asked = Attributes {
                 user,

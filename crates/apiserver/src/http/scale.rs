@@ -19,7 +19,7 @@ use super::query::Query;
 use super::{Asked, Door, body, forms, respond, writes};
 use crate::gateway::Verb;
 use crate::lock::lock;
-use crate::verbs::{Target, Written};
+use crate::verbs::{RequestTarget, Written};
 
 /// What a patch sees where there is no wanted count.
 const UNSET: i64 = -(1 << 31);
@@ -27,13 +27,13 @@ const UNSET: i64 = -(1 << 31);
 /// The version of the `Scale` kind.
 const VERSION: &str = "autoscaling/v1";
 
-fn paths(target: &Target) -> Result<&Scale, Failure> {
+fn paths(target: &RequestTarget) -> Result<&Scale, Failure> {
     let scale = target.rules()?.version.scale.as_ref();
     scale.ok_or_else(|| target.not_found())
 }
 
 /// The Scale of an object that is read.
-pub(super) fn shown(target: &Target, object: &Value) -> Result<Value, Failure> {
+pub(super) fn shown(target: &RequestTarget, object: &Value) -> Result<Value, Failure> {
     let paths = paths(target)?;
     let (scale, found) =
         of(paths, object).map_err(|why| Failure::new(500, Reason::Unknown, why))?;
@@ -134,7 +134,7 @@ fn problem(scale: &Value) -> Option<String> {
 }
 
 /// The object with the wanted count and the expectations of a Scale.
-fn written(target: &Target, old: &Value, scale: &Value) -> Result<Value, Failure> {
+fn written(target: &RequestTarget, old: &Value, scale: &Value) -> Result<Value, Failure> {
     let paths = paths(target)?;
     let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64);
     let replicas = replicas.unwrap_or(0);
@@ -163,7 +163,7 @@ fn written(target: &Target, old: &Value, scale: &Value) -> Result<Value, Failure
 }
 
 /// Name and namespace of a Scale must be those of the path.
-fn identity(target: &Target, scale: &Value) -> Result<(), Failure> {
+fn identity(target: &RequestTarget, scale: &Value) -> Result<(), Failure> {
     let namespace = meta(scale, "namespace");
     if !namespace.is_empty() && namespace != target.namespace {
         return Err(Failure::bad_request(
@@ -354,7 +354,7 @@ pub(super) fn table(
 }
 
 /// What an applied Scale wants of the object.
-fn config(target: &Target, scale: &Value) -> Result<Value, Failure> {
+fn config(target: &RequestTarget, scale: &Value) -> Result<Value, Failure> {
     let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
     if said("apiVersion") != VERSION || said("kind") != "Scale" {
         let (group, version) = said("apiVersion")
@@ -378,7 +378,7 @@ fn config(target: &Target, scale: &Value) -> Result<Value, Failure> {
 
 fn answer(
     form: Form,
-    target: &Target,
+    target: &RequestTarget,
     made: &Written,
     mut warnings: Vec<String>,
 ) -> Result<Response, Failure> {

@@ -23,7 +23,7 @@ use super::{Asked, Door};
 use crate::connections::Lasting;
 use crate::limits::Share;
 use crate::verbs::read::Selection;
-use crate::verbs::{Core, Target};
+use crate::verbs::{Core, RequestTarget};
 
 /// How long a watch lasts unless the client says otherwise: between this and twice this.
 const LASTS: Duration = Duration::from_secs(1800);
@@ -59,7 +59,7 @@ struct Initial {
 
 struct Stream {
     core: Arc<Core>,
-    target: Target,
+    target: RequestTarget,
     format: Format,
     shape: Shape,
     query: Query,

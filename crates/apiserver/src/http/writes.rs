@@ -14,7 +14,7 @@ use super::query::Query;
 use super::{Asked, Door, body, forms, parameters, respond};
 use crate::gateway::Verb;
 use crate::verbs::read::Selection;
-use crate::verbs::{Target, Whose, Written};
+use crate::verbs::{RequestTarget, Whose, Written};
 
 /// The shapes that a written object can be answered in.
 pub(super) fn shapes(shape: Shape) -> bool {
@@ -260,7 +260,7 @@ async fn delete_options(
     query: &Query,
     content: axum::body::Body,
     content_type: &str,
-    target: &Target,
+    target: &RequestTarget,
 ) -> Result<DeleteOptions, Failure> {
     let bytes = body::read(content, target.resource.body_limit).await?;
     if bytes.is_empty() {
@@ -324,7 +324,7 @@ async fn delete_options(
 
 impl Door {
     /// A PUT that makes the object, as it does for some kinds, needs the right to create it.
-    async fn may_create(&self, target: &Target, whose: &Whose) -> Result<(), Failure> {
+    async fn may_create(&self, target: &RequestTarget, whose: &Whose) -> Result<(), Failure> {
         if self.core.makes_on_update(target) {
             let (rights, verb) = (self.authorizer.as_ref(), Verb::Create);
             target.authorize(rights, whose, verb, "").await?;
@@ -348,7 +348,7 @@ fn twice(failure: Failure, options: &WriteOptions) -> Failure {
 struct Strictly(Result<Vec<String>, Failure>);
 
 impl Strictly {
-    fn new(target: &Target, body: &Value, options: &WriteOptions) -> Self {
+    fn new(target: &RequestTarget, body: &Value, options: &WriteOptions) -> Self {
         let Ok(rules) = target.rules() else {
             return Self(Ok(Vec::new()));
         };
@@ -454,7 +454,7 @@ fn parse_patch(
 
 fn answer(
     form: Form,
-    target: &Target,
+    target: &RequestTarget,
     written: &Written,
     query: &Query,
     now: jiff::Timestamp,

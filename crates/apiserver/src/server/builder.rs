@@ -10,7 +10,7 @@ use objects::{Reason, Resource};
 use objectstore::{Backend, Durability, Memory, Options, Store};
 use serde_json::Value;
 
-use super::tls::{self, Identity};
+use super::tls::{self, Authority};
 use super::{Server, StartError, open};
 use crate::aggregated::Host;
 use crate::audit::Audit;
@@ -21,7 +21,7 @@ use crate::gateway::User;
 use crate::http::Guard;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::verbs::{Core, Parts, Target};
+use crate::verbs::{Core, Parts, RequestTarget};
 
 /// Gathers what a server is made of.
 pub struct ServerBuilder {
@@ -272,7 +272,7 @@ impl ServerBuilder {
             core.store.compact();
         }
         let data = self.data.as_deref();
-        let identity = Identity::load_or_make(data).map_err(StartError::Tls)?;
+        let identity = Authority::load_or_make(data).map_err(StartError::Tls)?;
         let keys = TokenKeys::of(&tls::key_pair(data, "sa.key").map_err(StartError::Tls)?);
         Ok(Server {
             core: Arc::new(core),
@@ -309,7 +309,7 @@ async fn install(core: &Core, crd: &Value) -> Result<(), StartError> {
     let catalog = core.registry.catalog();
     let resource = catalog.get("apiextensions.k8s.io", "customresourcedefinitions");
     let resource = resource.ok_or_else(|| fail("definitions are not served".to_owned()))?;
-    let target = Target::stored(resource, "", &name);
+    let target = RequestTarget::stored(resource, "", &name);
     let whose = core.own("system:apiserver");
     let options = WriteOptions {
         field_manager: whose.agent.clone(),

@@ -42,7 +42,7 @@ pub enum TlsError {
 
 /// The authority of a server: it signs the server's own certificate and those of clients.
 #[derive(Debug)]
-pub struct Identity {
+pub struct Authority {
     /// The authority that clients trust, PEM.
     pub ca_pem: String,
     key: KeyPair,
@@ -84,7 +84,7 @@ pub(crate) fn key_pair(data: Option<&Path>, name: &str) -> Result<KeyPair, TlsEr
     Ok(pair)
 }
 
-impl Identity {
+impl Authority {
     /// Reads the authority of a data directory, or makes and keeps it.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use objects::write::WriteOptions;
 use objectstore::key_of;
 
 use super::followed::Followed;
-use super::{Core, Target};
+use super::{Core, RequestTarget};
 use crate::lock::lock;
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:service-account-controller";
@@ -55,7 +55,7 @@ impl Core {
             field_manager: whose.agent.clone(),
             ..WriteOptions::default()
         };
-        let target = Target::stored(resource, namespace, "");
+        let target = RequestTarget::stored(resource, namespace, "");
         match self.create(&target, &whose, body, &options).await {
             Ok(_) => Ok(1),
             // Somebody else made it, or the namespace goes meanwhile.

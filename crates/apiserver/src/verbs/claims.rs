@@ -12,7 +12,7 @@ use objects::write::{managed, metadata_mut, rv_of};
 use objectstore::{CommitError, Expect, ObjectRef};
 use serde_json::Value;
 
-use super::{Core, Target};
+use super::{Core, RequestTarget};
 use crate::gateway::{Call, Gateway, Verb};
 use crate::lock::lock;
 
@@ -92,7 +92,12 @@ fn set_owners(object: &mut Value, owners: Value) {
 
 impl Core {
     /// The record that a call is about: what a create asks for may be kept under another name than the one that was sent.
-    pub(super) fn kept_as(&self, target: &Target, call: &Call, gateway: &dyn Gateway) -> Target {
+    pub(super) fn kept_as(
+        &self,
+        target: &RequestTarget,
+        call: &Call,
+        gateway: &dyn Gateway,
+    ) -> RequestTarget {
         let composed = (call.verb == Verb::Create).then(|| gateway.composed_name(call));
         let name = composed.flatten();
         target
@@ -103,7 +108,7 @@ impl Core {
     /// Keeps the owners of a write that the embedding program is asked for, until it is answered.
     pub(super) fn claim(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         new: Option<&Value>,
         dry: bool,
     ) -> Option<Claim<'_>> {
@@ -115,7 +120,12 @@ impl Core {
     }
 
     /// Gives a record that names no owners those of the request that it answers, or else those that it had.
-    pub(super) fn own_record(&self, target: &Target, old: Option<&Value>, object: &mut Value) {
+    pub(super) fn own_record(
+        &self,
+        target: &RequestTarget,
+        old: Option<&Value>,
+        object: &mut Value,
+    ) {
         if owners(object).is_some() {
             return;
         }
@@ -129,7 +139,7 @@ impl Core {
     /// although owners change, they are written now.
     pub(super) async fn show_owners(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         asked: Option<Value>,
         object: &mut Value,
     ) -> Result<(), CommitError> {

@@ -9,7 +9,7 @@ use objects::write::{WriteOptions, managed};
 use objects::{Failure, Resource};
 use objectstore::{CommitError, Expect};
 
-use super::{Core, Target, lost};
+use super::{Core, RequestTarget, lost};
 use crate::webhook::Webhook;
 
 /// The resource of definitions in the store.
@@ -106,7 +106,7 @@ impl Core {
             else {
                 return Ok(());
             };
-            let target = Target::stored(&Arc::clone(resource), "", name);
+            let target = RequestTarget::stored(&Arc::clone(resource), "", name);
             let mut new = stored.value();
             let group = new.pointer("/spec/group").cloned();
             let mut taken = Taken::default();

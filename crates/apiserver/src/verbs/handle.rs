@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::read::{ListQuery, Selection};
 use super::records::{Record, RecordError};
 use super::write::Compute;
-use super::{Core, Target, Whose};
+use super::{Core, RequestTarget, Whose};
 use crate::gateway::{Gateway, Verb};
 
 /// Names a resource in one version.
@@ -88,9 +88,9 @@ impl ServerHandle {
     ///
     /// # Errors
     /// 404 if it is not served.
-    pub fn target(&self, name: &ResourceName) -> Result<Target, Failure> {
+    pub fn target(&self, name: &ResourceName) -> Result<RequestTarget, Failure> {
         let catalog = self.core.registry.catalog();
-        let found = Target::find(&catalog, &name.group, &name.version, &name.plural);
+        let found = RequestTarget::find(&catalog, &name.group, &name.version, &name.plural);
         found.ok_or_else(|| Failure::not_found(&name.group, &name.plural, ""))
     }
 

@@ -5,14 +5,18 @@ use objects::{Backing, Failure};
 use objectstore::{Object, ObjectRef, key_of, stays};
 
 use super::crds::DEFINITIONS;
-use super::{Core, Target};
+use super::{Core, RequestTarget};
 use crate::aggregated::NamespacePhase;
 
 const NAMESPACES: &str = "namespaces";
 
 impl Core {
     /// Writes need a namespace that exists; creates one that stays, and a definition that does.
-    pub(super) async fn check_homes(&self, target: &Target, creating: bool) -> Result<(), Failure> {
+    pub(super) async fn check_homes(
+        &self,
+        target: &RequestTarget,
+        creating: bool,
+    ) -> Result<(), Failure> {
         let namespace = &target.namespace;
         if let Some(host) = &self.host {
             // What is there lies in a namespace that is: only what is new has to ask.
@@ -44,7 +48,7 @@ impl Core {
 
     /// What has to be there, and to stay, when an object is made: the store looks again when it writes, since deletions go on
     /// between a look and a write. A cluster around this server keeps both itself.
-    pub(super) fn homes(&self, target: &Target) -> Vec<ObjectRef> {
+    pub(super) fn homes(&self, target: &RequestTarget) -> Vec<ObjectRef> {
         let mut homes = Vec::new();
         if self.host.is_some() {
             return homes;
@@ -61,7 +65,7 @@ impl Core {
 }
 
 /// What a client is told of an object that was to be made in what goes, or has gone.
-pub(super) fn homeless(target: &Target, home: &str, found: Option<&Object>) -> Failure {
+pub(super) fn homeless(target: &RequestTarget, home: &str, found: Option<&Object>) -> Failure {
     let (group, plural) = (&target.resource.group, &target.resource.plural);
     match (home, found) {
         (DEFINITIONS, None) => Failure::no_such_path(),
@@ -76,7 +80,7 @@ pub(super) fn homeless(target: &Target, home: &str, found: Option<&Object>) -> F
 }
 
 /// Nothing new is made in a namespace that goes.
-fn terminating(target: &Target) -> Failure {
+fn terminating(target: &RequestTarget) -> Failure {
     let (group, plural) = (&target.resource.group, &target.resource.plural);
     let namespace = &target.namespace;
     let why = format!(

@@ -5,7 +5,7 @@ use objects::write::update::Means;
 use objects::write::{Moment, Prepared, WriteOptions, create, meta, metadata_mut};
 use serde_json::Value;
 
-use super::{Core, Target, Whose};
+use super::{Core, RequestTarget, Whose};
 
 /// What a server says of an object beside its uid and creation time.
 const SAID: [&str; 3] = [
@@ -22,7 +22,7 @@ impl Core {
     /// Whatever the rules, the namespace or the store refuse.
     pub(crate) async fn import(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         mut body: Value,
     ) -> Result<(), Failure> {

@@ -16,18 +16,18 @@ use super::crds::CLEANUP;
 
 use super::owners::OwnerFound;
 use super::roles::GATHERING;
-use super::{Core, Target, Whose, lost};
+use super::{Core, RequestTarget, Whose, lost};
 use crate::gateway::Verb;
 
 const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
 impl Core {
     /// What an object in the store is served as.
-    pub(crate) fn target_of(&self, at: &ObjectRef, object: &Object) -> Option<Target> {
+    pub(crate) fn target_of(&self, at: &ObjectRef, object: &Object) -> Option<RequestTarget> {
         let (resource, _) = at;
         let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
         let catalog = self.registry.catalog();
         let found = catalog.get(group, plural)?;
-        Some(Target::stored(
+        Some(RequestTarget::stored(
             found,
             &object.fields.namespace,
             &object.fields.name,
@@ -57,7 +57,7 @@ impl Core {
     }
 
     /// Deletes an object without a living owner; drops references to owners that are gone.
-    async fn collect(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
+    async fn collect(&self, target: &RequestTarget, object: &Object) -> Result<usize, Failure> {
         let owners = object.fields.owners.iter();
         let found: Vec<(&Owner, OwnerFound)> = owners.map(|o| (o, self.owner(object, o))).collect();
         let count = |wanted: OwnerFound| found.iter().filter(|(_, found)| *found == wanted).count();
@@ -101,7 +101,7 @@ impl Core {
     }
 
     /// Moves an object that waits to be deleted on.
-    async fn terminate(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
+    async fn terminate(&self, target: &RequestTarget, object: &Object) -> Result<usize, Failure> {
         let resource = target.resource.key();
         if has(object, "orphan") {
             let mut each = Each::default();
@@ -126,7 +126,7 @@ impl Core {
     }
 
     /// Foreground deletion: dependents first, then the owner; those that block hold it.
-    async fn foreground(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
+    async fn foreground(&self, target: &RequestTarget, object: &Object) -> Result<usize, Failure> {
         let uid = &object.fields.uid;
         let mut each = Each::default();
         for at in self.store.dependents(uid) {
@@ -171,7 +171,11 @@ impl Core {
         .await
     }
 
-    async fn unfinalize(&self, target: &Target, finalizer: &'static str) -> Result<usize, Failure> {
+    async fn unfinalize(
+        &self,
+        target: &RequestTarget,
+        finalizer: &'static str,
+    ) -> Result<usize, Failure> {
         self.edit(target, &self.own(COLLECTOR), move |value| {
             if let Some(Value::Array(list)) =
                 metadata_mut(value).and_then(|m| m.get_mut("finalizers"))
@@ -184,7 +188,7 @@ impl Core {
 
     pub(crate) async fn edit(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         change: impl Fn(&mut Value) + Send + Sync,
     ) -> Result<usize, Failure> {
@@ -205,7 +209,7 @@ impl Core {
     }
 
     /// Deletes all objects of a deleted definition, then lets it go.
-    async fn empty_crd(&self, target: &Target) -> Result<usize, Failure> {
+    async fn empty_crd(&self, target: &RequestTarget) -> Result<usize, Failure> {
         let Some((plural, group)) = target.name.split_once('.') else {
             return Ok(0);
         };
@@ -215,8 +219,11 @@ impl Core {
             let whose = self.own(COLLECTOR);
             for (_, object) in self.store.list(&resource.key(), "").objects {
                 if object.fields.deletion_timestamp.is_none() {
-                    let one =
-                        Target::stored(resource, &object.fields.namespace, &object.fields.name);
+                    let one = RequestTarget::stored(
+                        resource,
+                        &object.fields.namespace,
+                        &object.fields.name,
+                    );
                     let deleted = self.delete(&one, &whose, &DeleteOptions::default()).await;
                     each.add(tolerate(deleted.map(|_| 1)));
                 }
@@ -232,7 +239,7 @@ impl Core {
     /// Changes an object outside the rules of updates, and removes it once nothing holds it.
     pub(super) async fn edit_raw(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         change: impl Fn(&mut Value),
     ) -> Result<usize, Failure> {
         let Some(found) = self.store.get(&target.resource.key(), &target.key()) else {
@@ -274,7 +281,7 @@ impl Core {
             return Ok(());
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
-            let target = Target::stored(&Arc::clone(resource), "", "");
+            let target = RequestTarget::stored(&Arc::clone(resource), "", "");
             if self.store.get("namespaces", name).is_some() {
                 continue;
             }

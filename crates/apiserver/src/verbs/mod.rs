@@ -42,7 +42,7 @@ use crate::metrics::Metrics;
 use crate::registry::Registry;
 
 pub(crate) use chores::keep;
-pub use target::{Target, Whose};
+pub use target::{RequestTarget, Whose};
 
 /// Everything that the verbs work with.
 pub(crate) struct Core {
@@ -252,7 +252,7 @@ impl Core {
     /// Whether an object that stays as it is read would be stored otherwise than it is: then it is written all the same.
     pub(crate) fn outdated(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         found: Option<&Object>,
         object: &Value,
     ) -> Result<bool, Failure> {
@@ -288,7 +288,7 @@ pub(crate) fn as_stored(resource: &Resource, version: &Version, object: &Object)
 
 /// Turns a refusal of the gateway into what the client is told.
 #[must_use]
-pub(crate) fn refused(target: &Target, refusal: Refusal) -> Failure {
+pub(crate) fn refused(target: &RequestTarget, refusal: Refusal) -> Failure {
     let (code, reason) = match refusal.class {
         RefusalClass::BadRequest => (400, Reason::BadRequest),
         RefusalClass::Invalid => (422, Reason::Invalid),
@@ -339,7 +339,7 @@ pub(crate) fn unstored(error: &StorageError) -> Failure {
 
 /// A failed commit as the client is told; a lost race is a conflict.
 #[must_use]
-pub(crate) fn lost(target: &Target, error: &CommitError) -> Failure {
+pub(crate) fn lost(target: &RequestTarget, error: &CommitError) -> Failure {
     match error {
         CommitError::Conflict { .. } => Failure::modified(
             &target.resource.group,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::keep::{Each, tolerate};
 use super::remove::NAMESPACE_FINALIZER;
-use super::{Core, Target, lost};
+use super::{Core, RequestTarget, lost};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:namespace-controller";
 
@@ -48,7 +48,7 @@ impl Core {
     /// Deletes what a deleted namespace holds, then lets it go.
     pub(super) async fn empty_namespace(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         namespace: &Object,
     ) -> Result<usize, Failure> {
         let whose = self.own(CONTROLLER);
@@ -66,7 +66,7 @@ impl Core {
             .iter()
             .filter(|r| r.namespaced && kept(r.backing) && r.stored_as.is_none())
         {
-            let all = Target::stored(resource, &namespace.fields.name, "");
+            let all = RequestTarget::stored(resource, &namespace.fields.name, "");
             for (key, object) in self.store.list(&resource.key(), &all.prefix()).objects {
                 if object.fields.deletion_timestamp.is_none() {
                     let one = all
@@ -107,7 +107,11 @@ impl Core {
     }
 
     /// Writes the conditions of a namespace that waits for its content.
-    async fn tell_what_is_left(&self, target: &Target, left: &Left) -> Result<usize, Failure> {
+    async fn tell_what_is_left(
+        &self,
+        target: &RequestTarget,
+        left: &Left,
+    ) -> Result<usize, Failure> {
         let Some(found) = self.store.get(&target.resource.key(), &target.key()) else {
             return Ok(0);
         };

@@ -7,7 +7,7 @@ use objects::write::{WriteOptions, create, managed, meta};
 use objects::{Backing, Failure, Reason};
 use serde_json::Value;
 
-use super::{Core, Target, Whose, Written};
+use super::{Core, RequestTarget, Whose, Written};
 use crate::gateway::Verb;
 
 impl Core {
@@ -17,7 +17,7 @@ impl Core {
     /// Whatever the patch, the rules, the gateway or the store refuse.
     pub(crate) async fn patch(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         kind: PatchKind,
         patch: &Value,
@@ -38,7 +38,7 @@ impl Core {
     /// Whatever the configuration, the rules, the gateway or the store refuse.
     pub(crate) async fn apply(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         config: &Value,
         options: &WriteOptions,
@@ -71,7 +71,7 @@ impl Core {
 
     async fn apply_new(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         config: &Value,
         options: &WriteOptions,
@@ -103,7 +103,7 @@ impl Core {
 }
 
 /// Checks an applied configuration before it is merged; its name is checked with what the merge made.
-fn check_config(target: &Target, config: &Value) -> Result<(), Failure> {
+fn check_config(target: &RequestTarget, config: &Value) -> Result<(), Failure> {
     let rules = target.rules()?;
     let text = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
     if text("apiVersion") != rules.api_version() || text("kind") != rules.resource.kind {

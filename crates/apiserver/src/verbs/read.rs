@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use objects::resource::Origin;
-use objects::select::{Fields, Labels};
+use objects::select::{FieldSelection, LabelSelection};
 use objects::write::convert;
 use objects::{Backing, Failure};
 use objectstore::{Event, EventKind, Gone, Object, Watch};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Core, Shown, Target, Whose, refused};
+use super::{Core, RequestTarget, Shown, Whose, refused};
 use crate::gateway::Verb;
 
 /// What a list asks for.
@@ -53,11 +53,11 @@ struct Token {
 /// A selector of labels and fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
-    labels: Labels,
-    fields: Fields,
+    labels: LabelSelection,
+    fields: FieldSelection,
     prefix: String,
     /// What selects by fields of its objects.
-    of: Option<Target>,
+    of: Option<RequestTarget>,
 }
 
 impl Selection {
@@ -65,11 +65,15 @@ impl Selection {
     ///
     /// # Errors
     /// 400, saying what was not understood.
-    pub(crate) fn parse(target: &Target, labels: &str, fields: &str) -> Result<Self, Failure> {
+    pub(crate) fn parse(
+        target: &RequestTarget,
+        labels: &str,
+        fields: &str,
+    ) -> Result<Self, Failure> {
         let rules = target.rules()?;
         Ok(Self {
-            labels: Labels::parse(labels)?,
-            fields: Fields::parse(fields, rules.resource, rules.version)?,
+            labels: LabelSelection::parse(labels)?,
+            fields: FieldSelection::parse(fields, rules.resource, rules.version)?,
             prefix: target.prefix(),
             of: Some(target.clone()),
         })
@@ -130,7 +134,11 @@ impl Core {
     ///
     /// # Errors
     /// 404, or what the gateway says.
-    pub(crate) async fn get(&self, target: &Target, whose: &Whose) -> Result<Shown, Failure> {
+    pub(crate) async fn get(
+        &self,
+        target: &RequestTarget,
+        whose: &Whose,
+    ) -> Result<Shown, Failure> {
         let rules = target.rules()?;
         if target.resource.backing == Backing::Virtual {
             let call = target.call(Verb::Get, whose);
@@ -154,7 +162,7 @@ impl Core {
     /// 400 for selectors and tokens, 410 for snapshots that are no longer kept.
     pub(crate) async fn list(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         query: &ListQuery,
     ) -> Result<Page, Failure> {
@@ -220,16 +228,20 @@ impl Core {
 
     async fn list_virtual(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         query: &ListQuery,
     ) -> Result<Page, Failure> {
         let mut call = target.call(Verb::List, whose);
         call.options.label_selector.clone_from(&query.labels);
         call.options.field_selector.clone_from(&query.fields);
-        let labels = Labels::parse(&query.labels)?;
+        let labels = LabelSelection::parse(&query.labels)?;
         let rules = target.rules()?;
-        drop(Fields::parse(&query.fields, rules.resource, rules.version)?);
+        drop(FieldSelection::parse(
+            &query.fields,
+            rules.resource,
+            rules.version,
+        )?);
         let rv = self.store.rv();
         let outcome = self
             .gateway()?
@@ -258,7 +270,7 @@ impl Core {
     ///
     /// # Errors
     /// Events since then are no longer kept.
-    pub(crate) fn watch(&self, target: &Target, from: u64) -> Result<Watch, Gone> {
+    pub(crate) fn watch(&self, target: &RequestTarget, from: u64) -> Result<Watch, Gone> {
         self.store.watch(&target.resource.key(), from)
     }
 

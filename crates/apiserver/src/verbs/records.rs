@@ -11,11 +11,11 @@ use objects::write::part::Part;
 use objects::write::update::differs;
 use objects::write::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
 use objectstore::{
-    CommitError, Draft, Expect, NOTES, Object, Op, ResourceKey, StorageError, Store, key_of,
+    CommitError, Expect, NOTES, NewObject, Object, Op, ResourceKey, StorageError, Store, key_of,
 };
 use serde_json::Value;
 
-use super::{Core, Target, Whose};
+use super::{Core, RequestTarget, Whose};
 use crate::aggregated::HostWrite;
 
 /// One record of a batch.
@@ -152,14 +152,14 @@ impl Core {
     /// Has the cluster keep an object, or remove it; answers what was written, at its version.
     pub(super) async fn hand_to_host(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         (expect, object): (Expect, Option<Value>),
     ) -> Result<Arc<Object>, CommitError> {
         let failed = |why: String| CommitError::Storage(StorageError::Write(why));
         let host = self.host.as_ref();
         let host = host.ok_or_else(|| failed("there is no cluster to write to".to_owned()))?;
         let old = self.store.get(&target.resource.key(), &target.key());
-        let draft = object.as_ref().map(Draft::new).transpose();
+        let draft = object.as_ref().map(NewObject::new).transpose();
         let draft = draft.map_err(|e| failed(e.to_string()))?;
         let write = HostWrite {
             namespace: target.namespace.clone(),
@@ -185,12 +185,12 @@ impl Core {
     }
 
     /// What a record becomes, with what only a server knows.
-    fn stamped(&self, record: Record) -> Result<(Target, Expect, Option<Value>), Failure> {
+    fn stamped(&self, record: Record) -> Result<(RequestTarget, Expect, Option<Value>), Failure> {
         let catalog = self.registry.catalog();
         let resource = catalog.get(&record.group, &record.resource);
         let resource =
             resource.ok_or_else(|| Failure::not_found(&record.group, &record.resource, ""))?;
-        let target = Target::stored(resource, &record.namespace, &record.name);
+        let target = RequestTarget::stored(resource, &record.namespace, &record.name);
         let Some(mut object) = record.object else {
             return Ok((target, record.expect, None));
         };
@@ -288,13 +288,13 @@ fn retire(removal: &Op) -> Result<Op, serde_json::Error> {
     })
 }
 
-fn empty() -> Result<Draft, serde_json::Error> {
-    Draft::new(&serde_json::json!({ "metadata": {} }))
+fn empty() -> Result<NewObject, serde_json::Error> {
+    NewObject::new(&serde_json::json!({ "metadata": {} }))
 }
 
 /// Sets name, namespace, identity, times and generation of a record.
 fn stamp(
-    target: &Target,
+    target: &RequestTarget,
     old: Option<&Value>,
     object: &mut Value,
     moment: &Moment,

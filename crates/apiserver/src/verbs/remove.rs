@@ -10,7 +10,7 @@ use objectstore::{Expect, Object};
 use serde_json::{Value, json};
 
 use super::read::{ListQuery, Page};
-use super::{Core, Shown, Target, Whose, Written, lost};
+use super::{Core, RequestTarget, Shown, Whose, Written, lost};
 use crate::gateway::Verb;
 
 /// How often a delete without preconditions is computed again after another write came first.
@@ -41,7 +41,7 @@ impl Core {
     /// 404, 409 for preconditions, or what the gateway or the store refuse.
     pub(crate) async fn delete(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         options: &DeleteOptions,
     ) -> Result<Written, Failure> {
@@ -80,7 +80,7 @@ impl Core {
 
     fn decide(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         old: &Value,
         options: &DeleteOptions,
     ) -> Result<Deleted, Failure> {
@@ -116,7 +116,7 @@ impl Core {
 
     async fn write_delete(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         (found, old): (Option<Arc<Object>>, Value),
         deleted: Deleted,
@@ -194,7 +194,7 @@ impl Core {
     /// What the list refuses, or the first failure; what was deleted before stays deleted.
     pub(crate) async fn delete_collection(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         query: &ListQuery,
         options: &DeleteOptions,

@@ -3,14 +3,14 @@
 use objectstore::Object;
 use serde_json::Value;
 
-use super::{Core, Target, Whose};
-use crate::access::{Attributes, Decision, User};
+use super::{Core, RequestTarget, Whose};
+use crate::access::{AccessDecision, Attributes, User};
 
 impl Core {
     /// Puts the record into an object that is about to be stored.
     pub(crate) fn sign(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         old: Option<&Value>,
         new: &mut Value,
@@ -34,14 +34,14 @@ impl Core {
     }
 
     /// Decides a request that the program makes for somebody, as if they had made it.
-    pub(crate) async fn may(&self, request: &Attributes<'_>) -> Decision {
+    pub(crate) async fn may(&self, request: &Attributes<'_>) -> AccessDecision {
         self.authorizer.decide(request).await
     }
 
     /// Puts the record into an object that is about to be stored.
     pub(crate) fn sign_field(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         old: Option<&Value>,
         new: &mut Value,

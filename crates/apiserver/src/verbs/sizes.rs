@@ -2,16 +2,16 @@
 
 use objects::write::metadata_mut;
 use objects::{Failure, Reason};
-use objectstore::Draft;
+use objectstore::NewObject;
 use serde_json::Value;
 
-use super::Target;
+use super::RequestTarget;
 
 /// A request to the store may have this many bytes.
 const LIMIT: usize = 2 << 20;
 
 /// The limit of objects of a resource with a larger request limit is that limit.
-fn limit(target: &Target) -> usize {
+fn limit(target: &RequestTarget) -> usize {
     if target.resource.body_limit > objects::resource::BODY_LIMIT {
         target.resource.body_limit
     } else {
@@ -23,9 +23,10 @@ fn limit(target: &Target) -> usize {
 ///
 /// # Errors
 /// 400 for metadata of the wrong shape, 500 for what is too large, in the words of the real server.
-pub(super) fn draft(target: &Target, mut object: Value) -> Result<Draft, Failure> {
+pub(super) fn draft(target: &RequestTarget, mut object: Value) -> Result<NewObject, Failure> {
     let write = |object: &Value| {
-        Draft::new(object).map_err(|e| Failure::bad_request(format!("write the object down: {e}")))
+        NewObject::new(object)
+            .map_err(|e| Failure::bad_request(format!("write the object down: {e}")))
     };
     let limit = limit(target);
     let draft = write(&object)?;
@@ -48,7 +49,7 @@ pub(super) fn draft(target: &Target, mut object: Value) -> Result<Draft, Failure
 
 /// How long the request of the real server to its store would be that creates the object: a comparison of the key's
 /// version and a put, each in the envelopes of its protocol.
-fn request(target: &Target, draft: &Draft) -> usize {
+fn request(target: &RequestTarget, draft: &NewObject) -> usize {
     /// What a draft has room for and the store does not keep, and the line's end.
     const VERSION: usize = "\"resourceVersion\":\"\",".len() - 1;
     let resource = &target.resource;

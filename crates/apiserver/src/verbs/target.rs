@@ -6,12 +6,12 @@ use objects::write::Rules;
 use objects::{Failure, Resource};
 use objectstore::{Key, key_of};
 
-use crate::gateway::{Attributes, Authorizer, Call, CallOptions, Decision, User, Verb};
+use crate::gateway::{AccessDecision, Attributes, Authorizer, Call, CallOptions, User, Verb};
 use crate::registry::Catalog;
 
 /// An addressed resource, object or subresource.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct RequestTarget {
     /// The resource.
     pub resource: Arc<Resource>,
     /// Which of its versions the request speaks.
@@ -33,7 +33,7 @@ pub struct Whose {
     pub agent: String,
 }
 
-impl Target {
+impl RequestTarget {
     /// Finds a resource in a catalog.
     #[must_use]
     pub(crate) fn find(
@@ -168,7 +168,7 @@ impl Target {
         whose: &Whose,
         verb: Verb,
         name: &str,
-    ) -> Result<Decision, Failure> {
+    ) -> Result<AccessDecision, Failure> {
         let (group, plural) = (self.resource.group.as_str(), self.resource.plural.as_str());
         // What follows a subresource is none of its own.
         let subresource = self.subresource.split('/').next().unwrap_or_default();
@@ -193,7 +193,7 @@ impl Target {
 
 /// Says what a user may not do with a resource, as the real server says it.
 #[must_use]
-pub(crate) fn denied(asked: &Attributes<'_>, decision: &Decision) -> String {
+pub(crate) fn denied(asked: &Attributes<'_>, decision: &AccessDecision) -> String {
     let slash = if asked.subresource.is_empty() {
         ""
     } else {

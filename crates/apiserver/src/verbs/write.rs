@@ -11,9 +11,9 @@ use objectstore::{CommitError, Expect, Object, Op};
 use serde_json::Value;
 
 use super::claims::Claim;
-use super::{Core, Shown, Target, Whose, Written, lost, refused};
+use super::{Core, RequestTarget, Shown, Whose, Written, lost, refused};
 use crate::authz::GROUP;
-use crate::gateway::{Outcome, Refusal, Verb};
+use crate::gateway::{CallAnswer, Refusal, Verb};
 
 /// How often a write that names no version is computed again after another write came first.
 const ATTEMPTS: usize = 8;
@@ -28,7 +28,7 @@ impl Core {
     /// Whatever the rules, the namespace, the gateway or the store refuse.
     pub(crate) async fn create(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         body: Value,
         options: &WriteOptions,
@@ -75,7 +75,7 @@ impl Core {
     /// name that nobody sees.
     async fn create_unnamed(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         mut body: Value,
         options: &WriteOptions,
@@ -96,7 +96,7 @@ impl Core {
 
     pub(crate) async fn create_once(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         mut prepared: Prepared,
         options: &WriteOptions,
@@ -148,7 +148,7 @@ impl Core {
     /// Whatever the rules, the gateway or the store refuse.
     pub(crate) async fn update(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         mut body: Value,
         options: &WriteOptions,
@@ -174,7 +174,7 @@ impl Core {
     }
 
     /// Whether a PUT makes the object: it is not there, and is of a kind that the real server makes so.
-    pub(crate) fn makes_on_update(&self, target: &Target) -> bool {
+    pub(crate) fn makes_on_update(&self, target: &RequestTarget) -> bool {
         let made = matches!(
             target.resource.plural.as_str(),
             "leases" | "events" | "roles" | "rolebindings" | "clusterroles" | "clusterrolebindings"
@@ -187,7 +187,7 @@ impl Core {
 
     async fn put_new(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         mut body: Value,
         options: &WriteOptions,
@@ -210,7 +210,7 @@ impl Core {
     /// Whatever the rules, the gateway or the store refuse.
     pub(crate) async fn modify(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         verb: Verb,
         compute: &Compute<'_>,
@@ -242,7 +242,7 @@ impl Core {
     /// Computes and writes a change of an object once.
     async fn attempt(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         verb: Verb,
         compute: impl FnOnce(&Value) -> Result<(Value, Means), Failure> + Send,
@@ -284,7 +284,7 @@ impl Core {
     /// Reads the current state in the version of the request, from the store or, for virtual resources, the gateway.
     pub(crate) async fn current(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
     ) -> Result<(Option<Arc<Object>>, Value), Failure> {
         let rules = target.rules()?;
@@ -306,7 +306,7 @@ impl Core {
 
     async fn write_update(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         verb: Verb,
         (found, old): (Option<Arc<Object>>, Value),
@@ -372,7 +372,7 @@ impl Core {
     /// Lets the gateway decide a computed write.
     pub(crate) async fn hand_over(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         (verb, old, new): (Verb, Option<Value>, Option<Value>),
         options: &WriteOptions,
@@ -391,7 +391,7 @@ impl Core {
         let claim = self.claim(kept, call.new.as_ref(), options.dry_run);
         let asked = claim.as_ref().map(Claim::owners);
         let handled = gateway.handle(call).await;
-        let mut outcome: Outcome = match handled {
+        let mut outcome: CallAnswer = match handled {
             Ok(outcome) => outcome,
             Err(refusal) => return Err(self.not_handled(target, verb, refusal).await),
         };
@@ -408,7 +408,7 @@ impl Core {
 
     /// What a client is told of a write that the gateway did not do: for one that was to make something, that its place has
     /// gone meanwhile, if it has.
-    async fn not_handled(&self, target: &Target, verb: Verb, refusal: Refusal) -> Failure {
+    async fn not_handled(&self, target: &RequestTarget, verb: Verb, refusal: Refusal) -> Failure {
         if verb == Verb::Create
             && self.host.is_none()
             && let Err(gone) = self.check_homes(target, true).await
@@ -421,7 +421,7 @@ impl Core {
     /// Makes the operation that stores an object in the version in which its resource is kept.
     pub(crate) fn op(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         expect: Expect,
         object: Option<Value>,
     ) -> Result<Op, Failure> {
@@ -451,7 +451,7 @@ impl Core {
 
     pub(crate) async fn answer(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         objects: Vec<Arc<Object>>,
         warnings: Vec<String>,
         code: u16,
@@ -471,7 +471,7 @@ impl Core {
     }
 
     /// Some kinds change what is served: definitions take effect before the answer.
-    pub(crate) async fn after_write(&self, target: &Target) -> Result<(), Failure> {
+    pub(crate) async fn after_write(&self, target: &RequestTarget) -> Result<(), Failure> {
         let resource = &target.resource;
         if resource.origin == Origin::BuiltIn && resource.plural == "customresourcedefinitions" {
             self.refresh_crd(&target.name).await?;

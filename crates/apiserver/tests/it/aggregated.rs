@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use apiserver::aggregated::{Host, HostWrite, Listed, Mirror, NamespacePhase};
-use apiserver::gateway::{Attributes, Authorizer, Decision, User};
-use apiserver::{Call, Gateway, Outcome, Record, Refusal, RefusalClass, Server, ServerHandle};
+use apiserver::gateway::{AccessDecision, Attributes, Authorizer, User};
+use apiserver::{Call, CallAnswer, Gateway, Record, Refusal, RefusalClass, Server, ServerHandle};
 use async_trait::async_trait;
 use http::Method;
 use http::request::Parts;
@@ -94,12 +94,12 @@ struct Far(Mutex<Vec<String>>);
 
 #[async_trait]
 impl Authorizer for Far {
-    async fn decide(&self, request: &Attributes<'_>) -> Decision {
+    async fn decide(&self, request: &Attributes<'_>) -> AccessDecision {
         tokio::time::sleep(Duration::from_millis(1)).await;
         let asked = format!("{} {}{}", request.verb, request.resource, request.path);
         self.0.lock().expect("asked").push(asked);
         let allowed = request.user.name == "ann" || request.user.is_master();
-        Decision {
+        AccessDecision {
             allowed,
             reason: String::new(),
         }
@@ -111,7 +111,7 @@ struct Clerk(ServerHandle);
 
 #[async_trait]
 impl Gateway for Clerk {
-    async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+    async fn handle(&self, call: Call) -> Result<CallAnswer, Refusal> {
         let expect = call.options.expect_rv.map_or(Expect::Absent, Expect::Rv);
         let record = Record {
             group: call.group,
@@ -125,9 +125,9 @@ impl Gateway for Clerk {
         let written = self.0.commit(vec![record]).await;
         let written = written.map_err(|e| Refusal::new(RefusalClass::Conflict, e.to_string()))?;
         let object = call.new.and_then(|_| written.first()).map(|o| o.value());
-        Ok(Outcome {
+        Ok(CallAnswer {
             object: object.unwrap_or_default(),
-            ..Outcome::default()
+            ..CallAnswer::default()
         })
     }
 }

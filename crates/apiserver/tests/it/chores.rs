@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use apiserver::{
-    Call, Clock, CountingUids, Gateway, Outcome, Record, Refusal, RefusalClass, ResourceName,
+    Call, CallAnswer, Clock, CountingUids, Gateway, Record, Refusal, RefusalClass, ResourceName,
     Server, ServerHandle,
 };
 use async_trait::async_trait;
@@ -25,7 +25,7 @@ struct Keeper {
 
 #[async_trait]
 impl Gateway for Keeper {
-    async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+    async fn handle(&self, call: Call) -> Result<CallAnswer, Refusal> {
         if call.name == "hanging" {
             std::future::pending::<()>().await;
         }
@@ -41,7 +41,7 @@ impl Gateway for Keeper {
         };
         let written = self.handle.commit(vec![gone]).await;
         written.map_err(|e| Refusal::new(RefusalClass::Conflict, e.to_string()))?;
-        Ok(Outcome::default())
+        Ok(CallAnswer::default())
     }
 }
 

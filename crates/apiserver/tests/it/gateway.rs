@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use apiserver::{Call, Gateway, Outcome, Record, Refusal, RefusalClass, ServerHandle};
+use apiserver::{Call, CallAnswer, Gateway, Record, Refusal, RefusalClass, ServerHandle};
 use async_trait::async_trait;
 use http::Method;
 use objects::Resource;
@@ -19,7 +19,7 @@ struct Warehouse {
 
 #[async_trait]
 impl Gateway for Warehouse {
-    async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+    async fn handle(&self, call: Call) -> Result<CallAnswer, Refusal> {
         let sub = call.subresource.clone().unwrap_or_default();
         self.calls.lock().expect("calls").push(format!(
             "{} {}/{sub}",
@@ -31,9 +31,9 @@ impl Gateway for Warehouse {
                 "apiVersion": "ware.dev/v1", "kind": "Contents",
                 "metadata": {"name": call.name, "namespace": call.namespace, "resourceVersion": "7"}, "files": 3,
             });
-            return Ok(Outcome {
+            return Ok(CallAnswer {
                 object,
-                ..Outcome::default()
+                ..CallAnswer::default()
             });
         }
         let heavy = call
@@ -46,9 +46,9 @@ impl Gateway for Warehouse {
             return Err(Refusal::new(RefusalClass::Invalid, "too heavy"));
         }
         if call.dry_run {
-            return Ok(Outcome {
+            return Ok(CallAnswer {
                 object: call.new.unwrap_or_default(),
-                ..Outcome::default()
+                ..CallAnswer::default()
             });
         }
         let expect = call.options.expect_rv.map_or(Expect::Absent, Expect::Rv);
@@ -65,9 +65,9 @@ impl Gateway for Warehouse {
         new.iter_mut().chain(old.iter_mut()).for_each(bare);
         let patched = call.verb.word() == "patch";
         if let Some(old) = old.filter(|old| patched && Some(old) == new.as_ref()) {
-            return Ok(Outcome {
+            return Ok(CallAnswer {
                 object: old,
-                ..Outcome::default()
+                ..CallAnswer::default()
             });
         }
         let record = Record {
@@ -86,10 +86,10 @@ impl Gateway for Warehouse {
         } else {
             Value::Null
         };
-        Ok(Outcome {
+        Ok(CallAnswer {
             object,
             warnings: vec!["handled".to_owned()],
-            ..Outcome::default()
+            ..CallAnswer::default()
         })
     }
 

@@ -2,8 +2,8 @@
 
 use apiserver::Server;
 use http::Method;
-use objects::select::Labels;
-use objectstore::{Draft, Memory};
+use objects::select::LabelSelection;
+use objectstore::{Memory, NewObject};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -206,13 +206,13 @@ proptest! {
 
     #[test]
     fn any_selector_parses_or_is_refused(text in "[a-z!=,<>() ]{0,24}") {
-        drop(Labels::parse(&text));
+        drop(LabelSelection::parse(&text));
     }
 
     #[test]
     fn what_is_stored_reads_back(value in any_json(), rv in 1_u64..u64::MAX) {
         let object = json!({"apiVersion": "v1", "kind": "K", "metadata": {"name": "x"}, "spec": value});
-        let stored = Draft::new(&object).expect("draft").seal(rv);
+        let stored = NewObject::new(&object).expect("draft").seal(rv);
         let mut expected = object;
         expected["metadata"]["resourceVersion"] = rv.to_string().into();
         prop_assert_eq!(stored.value(), expected.clone());

@@ -2,20 +2,20 @@
 
 use std::net::SocketAddr;
 
-use apiserver::{Identity, Issued, Server, ServingCertificate};
+use apiserver::{Authority, Issued, Server, ServingCertificate};
 use axum::Router;
 use axum::routing::get;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::guarded::connect_to;
 
-fn issued(authority: &Identity) -> Issued {
+fn issued(authority: &Authority) -> Issued {
     let names = vec!["localhost".to_owned()];
     authority.issue_server(names, 2).expect("a certificate")
 }
 
 /// The first line of the answer to a path, on a connection that trusts this authority.
-async fn ask(address: SocketAddr, authority: &Identity, path: &str) -> String {
+async fn ask(address: SocketAddr, authority: &Authority, path: &str) -> String {
     let mut stream = connect_to(address, &authority.ca_pem, &[]).await;
     let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("write");
@@ -30,7 +30,7 @@ async fn ask(address: SocketAddr, authority: &Identity, path: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_is_replaced_below_a_server_that_runs_and_paths_beside_its_own_are_served() {
     let server = Server::builder().build().await.expect("build");
-    let (one, two) = (Identity::make(2), Identity::make(2));
+    let (one, two) = (Authority::make(2), Authority::make(2));
     let (one, two) = (one.expect("an authority"), two.expect("an authority"));
     let shown = ServingCertificate::new(&issued(&one)).expect("certificate");
     let beside = Router::new().route("/beside", get(|| async { "here" }));
@@ -64,7 +64,7 @@ async fn a_certificate_is_replaced_below_a_server_that_runs_and_paths_beside_its
 
 #[test]
 fn a_pair_that_does_not_fit_is_refused() {
-    let authority = Identity::make(2).expect("an authority");
+    let authority = Authority::make(2).expect("an authority");
     let (one, two) = (issued(&authority), issued(&authority));
     let shown = ServingCertificate::new(&one).expect("certificate");
     for wrong in [
@@ -87,10 +87,10 @@ fn a_pair_that_does_not_fit_is_refused() {
 
 #[test]
 fn a_kept_authority_must_be_whole_and_is_renewed_with_its_key() {
-    let (one, two) = (Identity::make(3), Identity::make(5));
+    let (one, two) = (Authority::make(3), Authority::make(5));
     let (one, two) = (one.expect("an authority"), two.expect("an authority"));
-    let kept = Identity::from_pem(&one.ca_pem, &one.key_pem()).expect("its own");
-    let days = |authority: &Identity| {
+    let kept = Authority::from_pem(&one.ca_pem, &one.key_pem()).expect("its own");
+    let days = |authority: &Authority| {
         let left = authority
             .until()
             .expect("an end")
@@ -100,13 +100,13 @@ fn a_kept_authority_must_be_whole_and_is_renewed_with_its_key() {
     assert_eq!((days(&kept), days(&two)), (3, 5));
     let renewed = kept.renewed(9).expect("renewed");
     assert_eq!((days(&renewed), renewed.key_pem()), (9, one.key_pem()));
-    let why = Identity::from_pem(&one.ca_pem, &two.key_pem()).expect_err("another key");
+    let why = Authority::from_pem(&one.ca_pem, &two.key_pem()).expect_err("another key");
     assert!(
         why.to_string().contains("not that of the authority"),
         "{why}"
     );
     let leaf = issued(&one);
-    let why = Identity::from_pem(&leaf.certificate, &leaf.key).expect_err("no authority");
+    let why = Authority::from_pem(&leaf.certificate, &leaf.key).expect_err("no authority");
     assert!(why.to_string().contains("not named"), "{why}");
-    assert!(Identity::from_pem("", &one.key_pem()).is_err());
+    assert!(Authority::from_pem("", &one.key_pem()).is_err());
 }

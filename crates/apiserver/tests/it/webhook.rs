@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apiserver::{Identity, Server};
+use apiserver::{Authority, Server};
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{Method, Response};
@@ -23,7 +23,7 @@ struct Hook {
 }
 
 async fn hook() -> Hook {
-    let identity = Identity::load_or_make(None).expect("certificates");
+    let identity = Authority::load_or_make(None).expect("certificates");
     let acceptor = identity.acceptor([127, 0, 0, 1].into()).expect("acceptor");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
     let listener = listener.expect("socket");
@@ -225,7 +225,7 @@ async fn a_webhook_that_misbehaves_is_told_and_nothing_else_stops() {
 async fn a_webhook_that_cannot_be_reached_is_told() {
     let (hook, stranger) = (
         hook().await,
-        Identity::load_or_make(None).expect("certificates"),
+        Authority::load_or_make(None).expect("certificates"),
     );
     let url = format!("https://{}/convert", hook.address);
     let other = base64::engine::general_purpose::STANDARD.encode(stranger.ca_pem);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{ObjectKey, ObjectName, RepositoryName, Revision, Status};
-use plan::variant::{Observed, Plan, Step, Subject};
+use plan::variant::{Observed, Plan, Subject, VariantStep};
 use store::RefName;
 
 use crate::discover::unseen;
@@ -18,7 +18,7 @@ use crate::error::port;
 use crate::index::{PackageKey, downstream_of};
 use crate::ports::StoredRepository;
 use crate::queue::{Done, Key};
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, discover, opening, waiting};
 
 /// How long to wait for a look at a repository that is due.
@@ -36,15 +36,15 @@ pub(super) async fn check(
     // A finalizer is written on a version, which says the same.
     let finalizer = matches!(
         first,
-        Step::AddFinalizer { .. } | Step::RemoveFinalizer { .. }
+        VariantStep::AddFinalizer { .. } | VariantStep::RemoveFinalizer { .. }
     );
     if !finalizer && !variant(engine, observed).await? {
         return Ok(Some(Done::Again));
     }
-    if matches!(first, Step::AddFinalizer { .. }) && plan.steps.len() == 1 {
+    if matches!(first, VariantStep::AddFinalizer { .. }) && plan.steps.len() == 1 {
         return Ok(None);
     }
-    let leaves = |step: &Step| matches!(step, Step::RemoveFinalizer { .. });
+    let leaves = |step: &VariantStep| matches!(step, VariantStep::RemoveFinalizer { .. });
     let leaves = plan.steps.iter().any(leaves) && !observed.namespace_terminating;
     if leaves && left_behind(engine, observed).await? {
         return Ok(Some(Done::Again));
@@ -133,7 +133,7 @@ fn downstream_at(observed: &Observed, at: &ObjectKey) -> Option<PackageKey> {
 /// `Conflict` if there was a revision that was not seen.
 pub(super) async fn uncover(
     engine: &Engine,
-    open: &Arc<Open>,
+    open: &Arc<OpenRepository>,
     package: &PackageKey,
     seen: &[Arc<Revision>],
 ) -> Result<BTreeSet<RefName>> {

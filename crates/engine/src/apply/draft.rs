@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{ObjectKey, Revision, Uid};
-use plan::variant::{BaseRef, CreateDraft, Outcome, RevisionRef, UpdateDraft, base_of};
+use plan::variant::{BaseRef, CreateDraft, RevisionRef, UpdateDraft, VariantOutcome, base_of};
 use store::{RefEdit, RefName};
 use tokio::sync::OwnedMutexGuard;
 
@@ -13,7 +13,7 @@ use crate::discover::unseen;
 use crate::index::PackageKey;
 use crate::ports::{EventType, OurKind};
 use crate::prepare::{self, Drafting};
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::{self, Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result, opening, waiting};
 
@@ -23,7 +23,7 @@ pub(super) async fn create(
     key: &ObjectKey,
     seen: &[Arc<Revision>],
     step: &CreateDraft,
-) -> Result<Outcome> {
+) -> Result<VariantOutcome> {
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
     let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
     let _held = sure(engine, &open, &package, seen).await?;
@@ -40,7 +40,7 @@ pub(super) async fn update(
     key: &ObjectKey,
     uid: Option<&Uid>,
     step: &UpdateDraft,
-) -> Result<Outcome> {
+) -> Result<VariantOutcome> {
     let package = PackageKey::of(&*expected(engine, &step.draft)?);
     let _held = waiting::earlier(engine, engine.inner.locks.package(&package)).await;
     engine.alive()?;
@@ -55,11 +55,11 @@ pub(super) async fn update(
 /// Publishes what was prepared, and tells people.
 async fn publish(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     key: &ObjectKey,
     prepared: Drafting<'_>,
     reason: &str,
-) -> Result<Outcome> {
+) -> Result<VariantOutcome> {
     match prepared {
         Drafting::Draft(draft) => finish(engine, draft.transaction, key, reason).await,
         Drafting::Equal(equal) => {
@@ -67,7 +67,7 @@ async fn publish(
             if let Some((draft, goes)) = &equal.superseded {
                 superseded(engine, open, key, (draft, goes), &equal.noted).await?;
             }
-            Ok(Outcome::Unchanged)
+            Ok(VariantOutcome::Unchanged)
         }
     }
 }
@@ -79,7 +79,7 @@ async fn publish(
 /// `Conflict` if there was one, which is known from then on.
 async fn sure(
     engine: &Engine,
-    open: &Arc<Open>,
+    open: &Arc<OpenRepository>,
     package: &PackageKey,
     seen: &[Arc<Revision>],
 ) -> Result<OwnedMutexGuard<()>> {
@@ -106,7 +106,7 @@ async fn finish(
     transaction: Transaction<'_, Prepared>,
     key: &ObjectKey,
     reason: &str,
-) -> Result<Outcome> {
+) -> Result<VariantOutcome> {
     let record = transaction.publish().await?;
     let record = record.ok_or_else(|| Error::conflict("the draft was deleted meanwhile"))?;
     let from = record.upstream_lock.as_ref();
@@ -133,7 +133,7 @@ async fn finish(
             )
             .await;
     }
-    Ok(Outcome::Draft(record))
+    Ok(VariantOutcome::Draft(record))
 }
 
 /// *p* is still the latest published state.
@@ -154,7 +154,7 @@ fn base_stands(engine: &Engine, package: &PackageKey, base: Option<&BaseRef>) ->
 /// A draft without a person's commit whose content is *p*'s: it goes (V20).
 async fn superseded(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     key: &ObjectKey,
     (old, goes): (&Arc<Revision>, &RefEdit),
     published: &RevisionRef,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{Digest, Door, ObjectKey, Revision};
-use plan::variant::{Outcome, RevisionRef, Step};
+use plan::variant::{RevisionRef, VariantOutcome, VariantStep};
 
 use crate::ports::{EventType, OurKind};
 use crate::prepare::{Metadata, metadata, service};
@@ -15,21 +15,25 @@ use crate::{Engine, Error, Result, transaction, usecase};
 ///
 /// # Errors
 /// As the use-case; `Conflict` where the revision is not as it was seen.
-pub(super) async fn step(engine: &Engine, key: &ObjectKey, step: &Step) -> Result<Outcome> {
+pub(super) async fn step(
+    engine: &Engine,
+    key: &ObjectKey,
+    step: &VariantStep,
+) -> Result<VariantOutcome> {
     if let Some((revision, change)) = metadata(key, step) {
         self::change(engine, key, revision, change).await?;
         told(engine, key, revision, step).await;
-        return Ok(Outcome::Done);
+        return Ok(VariantOutcome::Done);
     }
     match step {
-        Step::DeleteRevision { revision, why } => delete(engine, key, revision, why).await?,
-        Step::NoteDigest { revision, digest } => note(engine, revision, digest).await?,
+        VariantStep::DeleteRevision { revision, why } => delete(engine, key, revision, why).await?,
+        VariantStep::NoteDigest { revision, digest } => note(engine, revision, digest).await?,
         _ => {
             let why = "this step is carried out elsewhere";
             return Err(Error::refused(model::Class::Bug, "", why));
         }
     }
-    Ok(Outcome::Done)
+    Ok(VariantOutcome::Done)
 }
 
 /// Renders a draft as it was pushed (V14).
@@ -37,24 +41,26 @@ pub(super) async fn render(
     engine: &Engine,
     key: &ObjectKey,
     seen: &RevisionRef,
-) -> Result<Outcome> {
+) -> Result<VariantOutcome> {
     expected(engine, seen)?;
     let by = service(engine, key);
     let made = usecase::render_draft(engine, &by, &seen.key, seen.commit).await?;
     let message = format!("draft {} is rendered as it was pushed", seen.key.name);
     tell(engine, key, "DraftRendered", message).await;
-    Ok(Outcome::Draft(made.revision))
+    Ok(VariantOutcome::Draft(made.revision))
 }
 
 /// Tells people of what changed hands.
-async fn told(engine: &Engine, key: &ObjectKey, revision: &RevisionRef, step: &Step) {
+async fn told(engine: &Engine, key: &ObjectKey, revision: &RevisionRef, step: &VariantStep) {
     let name = &revision.key.name;
     match step {
-        Step::Orphan { why, .. } => {
+        VariantStep::Orphan { why, .. } => {
             let message = format!("{name} is left in place: {why}");
             tell(engine, key, "Orphaned", message).await;
         }
-        Step::Adopt { .. } => tell(engine, key, "Adopted", format!("{name} is taken over")).await,
+        VariantStep::Adopt { .. } => {
+            tell(engine, key, "Adopted", format!("{name} is taken over")).await
+        }
         _ => {}
     }
 }

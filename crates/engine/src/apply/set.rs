@@ -6,8 +6,8 @@ use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 use model::{Class, Digest, ObjectKey, SetStatus, Uid, VariantSet};
 use plan::Next;
-use plan::set::{Observed, Outcome, Plan, Step, news, next_after, status_after};
-use plan::variant::Failure;
+use plan::set::{Observed, Plan, SetOutcome, SetStep, news, next_after, status_after};
+use plan::variant::FailedDerivation;
 
 use crate::error::port;
 use crate::ports::{EventType, OurKind, Point, PortError, reported};
@@ -23,7 +23,9 @@ const AT_ONCE: usize = 128;
 /// # Errors
 /// The process is on its way out, or the status cannot be written.
 pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Result<Done> {
-    if plan.steps.iter().any(|s| matches!(s, Step::Create(_))) && leaves(engine, observed).await? {
+    if plan.steps.iter().any(|s| matches!(s, SetStep::Create(_)))
+        && leaves(engine, observed).await?
+    {
         // Nothing can be made there any more, and the set goes, too: there is nobody to be told of it.
         return Ok(Done::Rest);
     }
@@ -35,11 +37,11 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
     let deletions = plan
         .steps
         .iter()
-        .position(|s| matches!(s, Step::Delete { .. }))
+        .position(|s| matches!(s, SetStep::Delete { .. }))
         .unwrap_or(plan.steps.len());
     let (writes, deletes) = plan.steps.split_at(deletions);
     let mut outcomes = all(engine, observed, writes).await?;
-    let written = outcomes.iter().all(|o| *o == Outcome::Done);
+    let written = outcomes.iter().all(|o| *o == SetOutcome::Done);
     if written && !confirmed(engine, observed, &plan, deletes).await? {
         count(&engine.counters().conflicts);
         return Ok(Done::Again);
@@ -47,9 +49,9 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
     if written {
         outcomes.extend(all(engine, observed, deletes).await?);
     } else {
-        outcomes.extend(deletes.iter().map(|_| Outcome::Skipped));
+        outcomes.extend(deletes.iter().map(|_| SetOutcome::Skipped));
     }
-    if outcomes.contains(&Outcome::Conflict) {
+    if outcomes.contains(&SetOutcome::Conflict) {
         count(&engine.counters().conflicts);
     }
     let written = match status_after(observed, &plan, &outcomes) {
@@ -87,7 +89,7 @@ async fn confirmed(
     engine: &Engine,
     observed: &Observed,
     plan: &Plan,
-    deletes: &[Step],
+    deletes: &[SetStep],
 ) -> Result<bool> {
     let decided = &plan.status.guard.decided;
     let new = !decided.is_subset(&observed.status.guard.decided);
@@ -103,14 +105,14 @@ async fn confirmed(
         && wanted.all(|variant| agreed.contains(&variant)))
 }
 
-fn deleted(step: &Step) -> Option<(&ObjectKey, &Uid)> {
+fn deleted(step: &SetStep) -> Option<(&ObjectKey, &Uid)> {
     match step {
-        Step::Delete { key, uid } => Some((key, uid)),
-        Step::Create(_) | Step::Update { .. } => None,
+        SetStep::Delete { key, uid } => Some((key, uid)),
+        SetStep::Create(_) | SetStep::Update { .. } => None,
     }
 }
 
-async fn all(engine: &Engine, observed: &Observed, steps: &[Step]) -> Result<Vec<Outcome>> {
+async fn all(engine: &Engine, observed: &Observed, steps: &[SetStep]) -> Result<Vec<SetOutcome>> {
     // Made as they go: thousands of turns that lie ready take more room than what they write.
     let mut rest = steps.iter();
     let first = rest.by_ref().take(AT_ONCE);
@@ -123,15 +125,15 @@ async fn all(engine: &Engine, observed: &Observed, steps: &[Step]) -> Result<Vec
     outcomes.into_iter().collect()
 }
 
-async fn one(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcome> {
+async fn one(engine: &Engine, observed: &Observed, step: &SetStep) -> Result<SetOutcome> {
     engine.point(Point::BeforeVariant)?;
     let variants = &engine.ports().variants;
     let result: Result<(), PortError> = match step {
-        Step::Create(variant) => {
+        SetStep::Create(variant) => {
             let stored = variants.create(variant).await;
             stored.map(|stored| engine.learn_variant(stored))
         }
-        Step::Update {
+        SetStep::Update {
             variant,
             resource_version,
             ..
@@ -139,29 +141,29 @@ async fn one(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcom
             let stored = variants.update(variant, resource_version).await;
             stored.map(|stored| engine.learn_variant(stored))
         }
-        Step::Delete { key, uid } => variants.delete(key, uid).await,
+        SetStep::Delete { key, uid } => variants.delete(key, uid).await,
     };
     match result {
         Ok(()) => {
             count(&engine.counters().variants_written);
-            Ok(Outcome::Done)
+            Ok(SetOutcome::Done)
         }
-        Err(error) if error.class == Class::Conflict => Ok(Outcome::Conflict),
+        Err(error) if error.class == Class::Conflict => Ok(SetOutcome::Conflict),
         Err(error) if error.class == Class::NotFound => Ok(match step {
             // It is gone: that is what was wanted.
-            Step::Delete { .. } => Outcome::Done,
-            _ => Outcome::Conflict,
+            SetStep::Delete { .. } => SetOutcome::Done,
+            _ => SetOutcome::Conflict,
         }),
-        Err(error) => Ok(Outcome::Failed(failure(engine, observed, &error).await)),
+        Err(error) => Ok(SetOutcome::Failed(failure(engine, observed, &error).await)),
     }
 }
 
-async fn failure(engine: &Engine, observed: &Observed, error: &PortError) -> Failure {
+async fn failure(engine: &Engine, observed: &Observed, error: &PortError) -> FailedDerivation {
     count(&engine.counters().failures);
     let key = observed.set.key();
     let failure = engine.inner.set_failures.note(
         key,
-        Failure {
+        FailedDerivation {
             // A set's failures are told apart by its generation alone.
             digest: Digest::new(0, &observed.set.meta().generation.to_be_bytes()),
             class: error.class,

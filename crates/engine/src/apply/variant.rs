@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use model::{Class, Digest, ObjectKey, Variant};
 use plan::Next;
-use plan::variant::{Failure, Observed, Outcome, Plan, Step, news, next_after, status_after};
+use plan::variant::{
+    FailedDerivation, Observed, Plan, VariantOutcome, VariantStep, news, next_after, status_after,
+};
 
 use super::{current, draft, revision};
 use crate::error::port;
@@ -27,14 +29,17 @@ pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -
     let mut version = None;
     for step in &plan.steps {
         if !going {
-            outcomes.push(Outcome::Skipped);
+            outcomes.push(VariantOutcome::Skipped);
             continue;
         }
         let outcome = outcome(engine, observed, step, &mut version).await?;
-        going = matches!(outcome, Outcome::Done | Outcome::Draft(_));
+        going = matches!(outcome, VariantOutcome::Done | VariantOutcome::Draft(_));
         outcomes.push(outcome);
     }
-    if outcomes.iter().any(|o| matches!(o, Outcome::Conflict)) {
+    if outcomes
+        .iter()
+        .any(|o| matches!(o, VariantOutcome::Conflict))
+    {
         count(&engine.counters().conflicts);
     }
     let written = match status_after(observed, plan, &outcomes) {
@@ -62,34 +67,34 @@ pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -
 async fn outcome(
     engine: &Engine,
     observed: &Observed,
-    step: &Step,
+    step: &VariantStep,
     version: &mut Option<String>,
-) -> Result<Outcome> {
+) -> Result<VariantOutcome> {
     let key = observed.variant.key();
     let (result, digest) = match step {
-        Step::AddFinalizer { finalizer, .. } => {
+        VariantStep::AddFinalizer { finalizer, .. } => {
             let done = finalizers(engine, observed, finalizer, true).await;
             let done = done.map(|now| {
                 *version = Some(now);
-                Outcome::Done
+                VariantOutcome::Done
             });
             (done, None)
         }
-        Step::RemoveFinalizer { finalizer, .. } => {
+        VariantStep::RemoveFinalizer { finalizer, .. } => {
             let done = finalizers(engine, observed, finalizer, false).await;
-            (done.map(|_| Outcome::Done), None)
+            (done.map(|_| VariantOutcome::Done), None)
         }
-        Step::CreateDraft(step) => {
+        VariantStep::CreateDraft(step) => {
             let seen = &observed.downstream;
             let made = Box::pin(draft::create(engine, key, seen, step)).await;
             (made, Some(&step.full_digest))
         }
-        Step::UpdateDraft(step) => {
+        VariantStep::UpdateDraft(step) => {
             let uid = observed.variant.meta().uid.as_ref();
             let made = Box::pin(draft::update(engine, key, uid, step)).await;
             (made, Some(&step.full_digest))
         }
-        Step::RenderDraft { revision, digest } => {
+        VariantStep::RenderDraft { revision, digest } => {
             let made = Box::pin(revision::render(engine, key, revision)).await;
             (made, Some(digest))
         }
@@ -97,7 +102,10 @@ async fn outcome(
     };
     match result {
         Ok(outcome) => {
-            if matches!(outcome, Outcome::Draft(_) | Outcome::Unchanged) {
+            if matches!(
+                outcome,
+                VariantOutcome::Draft(_) | VariantOutcome::Unchanged
+            ) {
                 engine.inner.failures.clear(key);
             }
             Ok(outcome)
@@ -105,11 +113,11 @@ async fn outcome(
         Err(Error::Stopped) => Err(Error::Stopped),
         Err(error) if error.class() == Class::Conflict => {
             tracing::debug!(%key, error = %error.chain(), "not as expected");
-            Ok(Outcome::Conflict)
+            Ok(VariantOutcome::Conflict)
         }
         Err(error) => {
             let failure = failure(engine, key, &error, digest).await;
-            Ok(Outcome::Failed(failure))
+            Ok(VariantOutcome::Failed(failure))
         }
     }
 }
@@ -120,10 +128,10 @@ async fn failure(
     key: &ObjectKey,
     error: &Error,
     digest: Option<&Digest>,
-) -> Failure {
+) -> FailedDerivation {
     count(&engine.counters().failures);
     let (reason, message) = error.reason();
-    let failure = Failure {
+    let failure = FailedDerivation {
         digest: digest.cloned().unwrap_or_else(|| Digest::new(0, &[0])),
         class: error.retry_class(),
         reason,

@@ -12,7 +12,7 @@ use package::merge::{Earlier, Leaf, Versions, within};
 use super::wrote::Wrote;
 use crate::discover::approval;
 use crate::git::Notes;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::kept_conflicts;
 use crate::{Engine, Error, Result};
 
@@ -69,7 +69,7 @@ struct At {
 /// The walk.
 pub(super) struct BlameWalk<'e> {
     engine: &'e Engine,
-    open: &'e Open,
+    open: &'e OpenRepository,
     revision: &'e Revision,
     answers: Vec<Option<Answer>>,
 }
@@ -83,7 +83,11 @@ fn failed(source: store::Error) -> Error {
 
 impl<'e> BlameWalk<'e> {
     /// A walk over the history of this revision.
-    pub(super) fn new(engine: &'e Engine, open: &'e Open, revision: &'e Revision) -> Self {
+    pub(super) fn new(
+        engine: &'e Engine,
+        open: &'e OpenRepository,
+        revision: &'e Revision,
+    ) -> Self {
         Self {
             engine,
             open,

@@ -1,7 +1,8 @@
 //! The `offshoot:` trailer (V19).
 
 use model::{
-    CommitId, Condition, Digest, Machine, Namespace, ObjectName, Owner, TreeId, Uid, WorkspaceName,
+    CommitId, Condition, Digest, DraftOwner, Machine, Namespace, ObjectName, TreeId, Uid,
+    WorkspaceName,
 };
 use serde_json::{Value, json};
 
@@ -71,7 +72,7 @@ pub(super) fn from_json(value: &Value) -> Result<Machine, CodecError> {
     let fields = JsonFields::of(value, "machine")?;
     let owner = fields.object("owner")?;
     Ok(Machine {
-        owner: Owner {
+        owner: DraftOwner {
             namespace: owner.parsed("namespace", |t| Namespace::parse(t).ok())?,
             name: owner.parsed("name", |t| ObjectName::parse(t).ok())?,
             uid: owner.parsed("uid", |t| Uid::parse(t).ok())?,

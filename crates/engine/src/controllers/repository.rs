@@ -9,13 +9,13 @@ use std::time::Duration;
 use model::{Class, Condition, ObjectKey, Repository, RepositoryStatus, Status, join_problems};
 
 use super::{Turn, cron};
-use crate::discover::Found;
+use crate::discover::Discovered;
 use crate::error::port;
 use crate::index::READ_ONLY;
 use crate::ports::{EventType, OurKind, Point, StoredRepository, reported};
 use crate::queue::Done;
 use crate::registrations;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::stats::count;
 use crate::transaction::Follow;
 use crate::{Engine, Error, Result, discover, opening, transaction};
@@ -74,8 +74,8 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
 
 /// What was looked at, and why.
 struct Looked {
-    open: Arc<Open>,
-    found: Found,
+    open: Arc<OpenRepository>,
+    found: Discovered,
     /// When it was begun.
     at: i64,
     /// Whether `spec.sync.runOnceAt` had come and was not obeyed yet.

@@ -11,7 +11,7 @@ use plan::variant::{Lineage, OldUpstream};
 use store::Dir;
 
 use crate::git::Notes;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::kept_conflicts;
 use crate::{Error, Result};
 
@@ -50,7 +50,7 @@ pub(crate) struct Told {
 
 /// Whether a trailer's package is this one; Porch writes the path with and without the
 /// repository's directory.
-fn is_package(open: &Open, dir: &Dir, named: &str) -> bool {
+fn is_package(open: &OpenRepository, dir: &Dir, named: &str) -> bool {
     let named = named.trim_matches('/');
     named == dir.as_str()
         || dir
@@ -59,7 +59,7 @@ fn is_package(open: &Open, dir: &Dir, named: &str) -> bool {
 }
 
 /// The workspace that an approval names; `None` for any other commit.
-pub(crate) fn workspace_of(open: &Open, commit: CommitId) -> Option<String> {
+pub(crate) fn workspace_of(open: &OpenRepository, commit: CommitId) -> Option<String> {
     let commit = open.repo.commit(commit).ok()?;
     let notes = Notes::of(&commit.message);
     let approval = notes.kpt.into_iter().find(|k| k.revision > 0)?;
@@ -67,7 +67,7 @@ pub(crate) fn workspace_of(open: &Open, commit: CommitId) -> Option<String> {
 }
 
 /// The approval in a commit: workspace and number of this package.
-pub(crate) fn approval(open: &Open, dir: &Dir, message: &str) -> Option<(String, i64)> {
+pub(crate) fn approval(open: &OpenRepository, dir: &Dir, message: &str) -> Option<(String, i64)> {
     let notes = Notes::of(message);
     let mine = notes
         .kpt
@@ -77,7 +77,12 @@ pub(crate) fn approval(open: &Open, dir: &Dir, message: &str) -> Option<(String,
 }
 
 /// Reads the commits of one workspace from its tip back to where it started.
-pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str>) -> Result<Told> {
+pub(crate) fn told(
+    open: &OpenRepository,
+    dir: &Dir,
+    tip: CommitId,
+    workspace: Option<&str>,
+) -> Result<Told> {
     let mut told = Told::default();
     let (mut foreign, mut conflicts) = (0, None);
     let commits = open.repo.first_parents(tip, LIMIT).map_err(failed)?;
@@ -132,7 +137,7 @@ pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str
 
 /// The conflicts that a commit lists, in its message or in a commit of their own.
 fn listed(
-    open: &Open,
+    open: &OpenRepository,
     line: Option<Vec<Conflict>>,
     kept: Option<CommitId>,
     unreadable: &mut Vec<String>,
@@ -148,7 +153,12 @@ fn listed(
 }
 
 /// Marks the open conflicts whose fields somebody edited in commits above ours: those have no list of their own (V4a).
-pub(crate) fn resolved_by_push(open: &Open, dir: &Dir, told: &mut Told, tip: &Files) -> Result<()> {
+pub(crate) fn resolved_by_push(
+    open: &OpenRepository,
+    dir: &Dir,
+    told: &mut Told,
+    tip: &Files,
+) -> Result<()> {
     let Some(below) = told
         .below
         .filter(|_| told.conflicts.iter().any(Conflict::blocks))
@@ -165,7 +175,7 @@ pub(crate) fn resolved_by_push(open: &Open, dir: &Dir, told: &mut Told, tip: &Fi
 
 /// Whether a draft holds anything of a person's: a commit on top of the machine's, or an edit that
 /// a later commit of the machine carried along.
-pub(crate) fn by_person(open: &Open, draft: &Revision) -> Result<bool> {
+pub(crate) fn by_person(open: &OpenRepository, draft: &Revision) -> Result<bool> {
     let machine = draft.machine.as_ref();
     if machine.is_none_or(|machine| machine.m_tree != draft.tree) {
         return Ok(true);
@@ -176,7 +186,11 @@ pub(crate) fn by_person(open: &Open, draft: &Revision) -> Result<bool> {
 
 /// The machine note behind the last change of a package on the branch: an approval of a draft of
 /// ours. A change by hand has none.
-pub(crate) fn behind(open: &Open, dir: &Dir, commit: &store::Commit) -> Result<Option<Machine>> {
+pub(crate) fn behind(
+    open: &OpenRepository,
+    dir: &Dir,
+    commit: &store::Commit,
+) -> Result<Option<Machine>> {
     let Some((workspace, _)) = approval(open, dir, &commit.message) else {
         return Ok(None);
     };
@@ -190,7 +204,7 @@ pub(crate) fn behind(open: &Open, dir: &Dir, commit: &store::Commit) -> Result<O
 ///
 /// # Errors
 /// Git cannot be read.
-pub(crate) fn approved_last(open: &Open, dir: &Dir, head: CommitId) -> Result<bool> {
+pub(crate) fn approved_last(open: &OpenRepository, dir: &Dir, head: CommitId) -> Result<bool> {
     let Some(last) = open.repo.last_change(head, dir).map_err(failed)? else {
         return Ok(true);
     };
@@ -201,7 +215,11 @@ pub(crate) fn approved_last(open: &Open, dir: &Dir, head: CommitId) -> Result<bo
 /// The highest number that the branch's history ever gave to a package (X5).
 ///
 /// Each commit of the branch is read once: what was read is kept with the repository.
-pub(crate) fn highest_number(open: &Open, dir: &Dir, head: CommitId) -> Result<RevisionNumber> {
+pub(crate) fn highest_number(
+    open: &OpenRepository,
+    dir: &Dir,
+    head: CommitId,
+) -> Result<RevisionNumber> {
     let numbers = &mut *open.numbers.lock().unwrap_or_else(PoisonError::into_inner);
     let mut at = Some(head);
     let mut found: BTreeMap<String, i64> = BTreeMap::new();
@@ -235,7 +253,7 @@ pub(crate) fn highest_number(open: &Open, dir: &Dir, head: CommitId) -> Result<R
 /// Where the content of a directory at a commit of the branch stems from (V20): the
 /// newest machine note in its history, unless an init or a clone without one lies in between.
 pub(crate) fn lineage(
-    open: &Open,
+    open: &OpenRepository,
     dir: &Dir,
     commit: CommitId,
     lock: Option<&GitLock>,

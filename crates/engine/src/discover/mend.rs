@@ -15,7 +15,7 @@ use super::View;
 use super::history::approval;
 use super::survey::approved;
 use crate::git::{Layout, RefKind};
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, registrations, transaction};
 
 /// How many commits of a draft, and of a branch since a draft left it, are looked at.
@@ -27,7 +27,7 @@ const LIMIT: usize = 1_000;
 /// Git cannot be read or written now. Where we may not write, all stays as it is.
 pub(super) async fn mend(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageName,
     view: &View,
 ) -> Result<bool> {
@@ -57,7 +57,7 @@ struct Unpublished {
     proposed: Option<(RefName, CommitId)>,
 }
 
-fn half_done(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefEdit>> {
+fn half_done(open: &OpenRepository, package: &PackageName, view: &View) -> Result<Vec<RefEdit>> {
     let mut all: BTreeMap<&WorkspaceName, Unpublished> = BTreeMap::new();
     for (name, (kind, commit)) in &view.kinds {
         let at = (name.clone(), *commit);
@@ -96,7 +96,7 @@ fn half_done(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefE
 
 /// Marks of deletion proposals of which nothing is left: the tag went, the mark did not. One that
 /// alone still leads to its commit leaves a recovery ref behind.
-fn marks(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefEdit>> {
+fn marks(open: &OpenRepository, package: &PackageName, view: &View) -> Result<Vec<RefEdit>> {
     let head = view.refs.get(&open.layout.branch_ref()?).copied();
     let mut edits = Vec::new();
     for (name, (kind, commit)) in &view.kinds {
@@ -138,7 +138,7 @@ fn marks(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefEdit>
 /// The tag of a publish that only got as far as the branch: its merge says workspace and number,
 /// and its second parent is what still stands as unpublished.
 fn missing_tag(
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageName,
     view: &View,
     workspace: &WorkspaceName,
@@ -168,7 +168,7 @@ fn missing_tag(
     Ok(None)
 }
 
-fn reaches(open: &Open, ancestor: CommitId, of: CommitId) -> Result<bool> {
+fn reaches(open: &OpenRepository, ancestor: CommitId, of: CommitId) -> Result<bool> {
     Ok(ancestor == of || open.repo.is_ancestor(ancestor, of).map_err(failed)?)
 }
 

@@ -26,7 +26,7 @@ use crate::codec::Record;
 use crate::git::RefKind;
 use crate::index::PackageKey;
 use crate::ports::{EventType, OurKind};
-use crate::repos::{Open, Seen};
+use crate::repos::{OpenRepository, Seen};
 use crate::stats::count;
 use crate::transaction::Follow;
 use crate::{Engine, Error, Result, recover, registrations, transaction, waiting};
@@ -42,7 +42,7 @@ pub(crate) const LATEST: &str = "kpt.dev/latest-revision";
 
 /// What a look at a repository found.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Found {
+pub(crate) struct Discovered {
     /// The branch's head.
     pub(crate) head: Option<CommitId>,
     /// What cannot be served, and why.
@@ -59,7 +59,11 @@ const AT_ONCE: usize = 64;
 ///
 /// # Errors
 /// The repository cannot be read, or records cannot be written.
-pub(crate) async fn repository(engine: &Engine, open: &Arc<Open>, fetch: bool) -> Result<Found> {
+pub(crate) async fn repository(
+    engine: &Engine,
+    open: &Arc<OpenRepository>,
+    fetch: bool,
+) -> Result<Discovered> {
     count(&engine.counters().discoveries);
     let failed = |attempt| move |source| Error::Store { attempt, source };
     open.begins_to_look();
@@ -120,7 +124,7 @@ pub(crate) async fn repository(engine: &Engine, open: &Arc<Open>, fetch: bool) -
         beyond,
         ..Seen::default()
     });
-    Ok(Found { head, problems })
+    Ok(Discovered { head, problems })
 }
 
 /// The packages that have to be looked into: where a ref is neither what was seen last nor what
@@ -128,7 +132,7 @@ pub(crate) async fn repository(engine: &Engine, open: &Arc<Open>, fetch: bool) -
 /// into, also what of it is beyond the limits.
 fn touched(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     view: &View,
     before: &Seen,
 ) -> Result<(BTreeSet<PackageName>, Option<Vec<String>>)> {
@@ -183,7 +187,7 @@ fn touched(
 
 /// The packages of records whose deletion is proposed, and is not: the mark may have come and gone between two looks, and a look
 /// at its package alone saw it.
-fn unmarked(open: &Open, view: &View, all: &[Arc<Revision>]) -> BTreeSet<PackageName> {
+fn unmarked(open: &OpenRepository, view: &View, all: &[Arc<Revision>]) -> BTreeSet<PackageName> {
     let is_mark = |kind: &RefKind| matches!(kind, RefKind::DeletionProposed(..));
     let kinds = view.kinds.values().map(|(kind, _)| kind);
     let readable = kinds.filter(|kind| is_mark(kind)).cloned();
@@ -209,7 +213,7 @@ fn unmarked(open: &Open, view: &View, all: &[Arc<Revision>]) -> BTreeSet<Package
 /// Packages whose directory on the branch is not what their placeholder says.
 fn changed_on_branch(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     head: Option<CommitId>,
 ) -> Result<(BTreeSet<PackageName>, Vec<String>)> {
     let failed = |source| Error::Store {
@@ -243,7 +247,7 @@ fn changed_on_branch(
 /// Brings the records of one package in line; returns what cannot be served.
 pub(crate) async fn package(
     engine: &Engine,
-    open: &Arc<Open>,
+    open: &Arc<OpenRepository>,
     package: &PackageName,
 ) -> Result<Vec<String>> {
     count(&engine.counters().discovered);
@@ -285,7 +289,12 @@ pub(crate) async fn package(
 }
 
 /// Keeps the branch's old head reachable where somebody pushed over it.
-async fn keep_branch(engine: &Engine, open: &Open, view: &View, before: &Seen) -> Result<()> {
+async fn keep_branch(
+    engine: &Engine,
+    open: &OpenRepository,
+    view: &View,
+    before: &Seen,
+) -> Result<()> {
     let branch = open.layout.branch_ref()?;
     let (Some(old), Some(new)) = (before.refs.get(&branch), view.refs.get(&branch)) else {
         return Ok(());
@@ -303,7 +312,7 @@ async fn keep_branch(engine: &Engine, open: &Open, view: &View, before: &Seen) -
 
 /// Keeps commits reachable that a push took out of a draft's history (V23), and tells of them. Where nothing of ours may be
 /// written, that is all there is to do: the look goes on, with what is there now.
-async fn keep_lost(engine: &Engine, open: &Open, lost: &survey::Lost) -> Result<()> {
+async fn keep_lost(engine: &Engine, open: &OpenRepository, lost: &survey::Lost) -> Result<()> {
     let failed = |source| Error::Store {
         attempt: "keep lost commits",
         source,
@@ -368,7 +377,7 @@ pub(crate) struct View {
     problems: Vec<String>,
 }
 
-fn view(open: &Open, refs: &Refs) -> Result<View> {
+fn view(open: &OpenRepository, refs: &Refs) -> Result<View> {
     let mut view = View::default();
     for (name, commit) in refs {
         match open.layout.read(name) {
@@ -403,7 +412,7 @@ fn view(open: &Open, refs: &Refs) -> Result<View> {
 /// The refs of a package that none of these records describes: what a list that came late hides, or
 /// what was not looked into yet. What git says is the truth.
 pub(crate) fn unseen(
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageName,
     seen: &[Arc<Revision>],
 ) -> Result<BTreeSet<RefName>> {
@@ -417,7 +426,7 @@ pub(crate) fn unseen(
 }
 
 /// The refs of one package, and the branch.
-fn package_view(open: &Open, package: &PackageName) -> Result<View> {
+fn package_view(open: &OpenRepository, package: &PackageName) -> Result<View> {
     let failed = |source| Error::Store {
         attempt: "read the refs",
         source,

@@ -5,7 +5,7 @@ use model::{ObjectKey, OwnerReference};
 use super::record;
 use crate::codec::Record;
 use crate::index::PackageKey;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::Follow;
 use crate::{Engine, Error, Result};
 
@@ -32,7 +32,7 @@ pub(super) fn inherit(engine: &Engine, follow: &mut Follow) {
 /// behind would be nobody's to take over for ever.
 pub(super) async fn find_owner(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageKey,
     follow: &mut Follow,
 ) -> Result<()> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, Condition, Conflict, ConflictId, ConflictState, GitLock, Lifecycle, ObjectKey,
-    ObjectMeta, ObjectName, Owner, OwnerReference, PackageName, PackedRenderStatus, Pairs,
+    CommitId, Condition, Conflict, ConflictId, ConflictState, DraftOwner, GitLock, Lifecycle,
+    ObjectKey, ObjectMeta, ObjectName, OwnerReference, PackageName, PackedRenderStatus, Pairs,
     ReadinessGate, Revision, RevisionNumber, Status, Task, TreeId, WorkspaceName, compose_name,
 };
 use package::kptfile::Kptfile;
@@ -16,7 +16,7 @@ use crate::git::Layout;
 use crate::index::{PackageKey, World};
 use crate::ports::StoredVariant;
 use crate::registrations::belongs_here;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result};
 
 /// Where one revision stands in git.
@@ -91,7 +91,7 @@ pub(crate) struct Built {
 /// The lock that names a revision's own content (the directory is
 /// whole, so that a clone's lock leads back here).
 pub(crate) fn self_lock(
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageName,
     origin: &Origin,
     commit: CommitId,
@@ -127,7 +127,7 @@ impl Built {
 /// Git cannot be read. A package that cannot be understood has a record with what is known.
 pub(crate) fn build(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     key: &PackageKey,
     origin: &Origin,
     known: &[Arc<Revision>],
@@ -207,7 +207,7 @@ pub(crate) fn build(
 /// A record of which nothing but its place is known.
 fn blank(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     key: &PackageKey,
     origin: &Origin,
     (name, workspace): (ObjectKey, WorkspaceName),
@@ -307,9 +307,9 @@ fn is_elsewheres(engine: &Engine, key: &PackageKey, told: &Told) -> bool {
 /// and the journal, never who the draft was made for.
 fn owner(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageKey,
-    owner: &Owner,
+    owner: &DraftOwner,
 ) -> Option<OwnerReference> {
     engine.world(|w| {
         let variant = w.variant_of_uid(&owner.uid)?;
@@ -321,9 +321,9 @@ fn owner(
 /// same repository may be registered in others, where it is nobody (V25).
 pub(super) fn owned_by(
     world: &World,
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageKey,
-    owner: &Owner,
+    owner: &DraftOwner,
     variant: &StoredVariant,
 ) -> Option<OwnerReference> {
     let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
@@ -333,7 +333,7 @@ pub(super) fn owned_by(
     (this && belongs_here(world, open, package, variant)).then(|| reference(owner))
 }
 
-fn reference(owner: &Owner) -> OwnerReference {
+fn reference(owner: &DraftOwner) -> OwnerReference {
     OwnerReference {
         api_version: words::API_VERSION.to_owned(),
         kind: words::KIND.to_owned(),
@@ -415,7 +415,7 @@ fn is_package(snapshot: &Snapshot) -> bool {
 }
 
 fn told(
-    open: &Open,
+    open: &OpenRepository,
     dir: &Dir,
     origin: &Origin,
     parents: &[CommitId],

@@ -14,7 +14,7 @@ use super::record::{self, Origin};
 use super::{LATEST, View, is_tagged};
 use crate::git::RefKind;
 use crate::index::{PackageKey, World};
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::Follow;
 use crate::{Engine, Error, Result};
 
@@ -47,7 +47,7 @@ struct Want {
 /// Compares refs and records of a package.
 pub(crate) fn survey(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     key: &PackageKey,
     view: &View,
     known: &[Arc<Revision>],
@@ -100,7 +100,7 @@ pub(crate) fn survey(
 
 /// Where the revisions of a package stand: its tags, then proposals and drafts that are no tag yet,
 /// then the branch's directory. A draft whose history is not its proposal's comes behind it: it cannot be served, and is told of.
-fn origins(open: &Open, key: &PackageKey, view: &View) -> Result<Vec<Origin>> {
+fn origins(open: &OpenRepository, key: &PackageKey, view: &View) -> Result<Vec<Origin>> {
     let mut origins = Vec::new();
     let mut drafts: BTreeMap<&WorkspaceName, CommitId> = BTreeMap::new();
     let mut proposals: BTreeMap<&WorkspaceName, CommitId> = BTreeMap::new();
@@ -138,14 +138,14 @@ fn origins(open: &Open, key: &PackageKey, view: &View) -> Result<Vec<Origin>> {
 }
 
 /// Whether one of two commits leads to the other. What cannot be read now is taken for it: it is looked at again.
-fn are_one_history(open: &Open, one: CommitId, other: CommitId) -> bool {
+fn are_one_history(open: &OpenRepository, one: CommitId, other: CommitId) -> bool {
     let leads = |from, to| open.repo.is_ancestor(from, to).unwrap_or(true);
     one == other || leads(one, other) || leads(other, one)
 }
 
 /// A draft that a tag approved: its ref was left over by a half push.
 pub(super) fn approved(
-    open: &Open,
+    open: &OpenRepository,
     view: &View,
     workspace: &WorkspaceName,
     commit: CommitId,
@@ -161,7 +161,7 @@ pub(super) fn approved(
 }
 
 fn branch_origin(
-    open: &Open,
+    open: &OpenRepository,
     key: &PackageKey,
     head: CommitId,
     branch: &WorkspaceName,
@@ -185,7 +185,7 @@ fn branch_origin(
 /// The record that an origin should have; `None` if there is no package in it, which is then a problem of the survey.
 fn want(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     key: &PackageKey,
     origin: &Origin,
     known: &[Arc<Revision>],

@@ -7,14 +7,14 @@ use model::{CommitId, PackageName, Revision, RevisionNumber, WorkspaceName};
 use super::survey;
 use crate::Result;
 use crate::git::RefKind;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 
 /// The tag of a package at a commit; where there are several, that of the highest number.
 ///
 /// # Errors
 /// Git cannot be read.
 pub(crate) fn tag_at(
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageName,
     commit: CommitId,
 ) -> Result<Option<WorkspaceName>> {
@@ -35,7 +35,7 @@ pub(crate) fn tag_at(
 /// # Errors
 /// Git cannot be read.
 pub(crate) fn is_approved_already(
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageName,
     records: &[Arc<Revision>],
 ) -> Result<bool> {

@@ -7,7 +7,7 @@ use model::{CommitId, Condition, ReadinessGate, Revision, Status, TreeId};
 
 use super::MISSING;
 use crate::index::PackageKey;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::Follow;
 use crate::{Engine, Error, Result, transaction};
 
@@ -21,7 +21,10 @@ type Broken = BTreeMap<(CommitId, TreeId), String>;
 ///
 /// # Errors
 /// Git cannot be read, or records cannot be written.
-pub(super) async fn check_objects(engine: &Engine, open: &Arc<Open>) -> Result<BTreeSet<String>> {
+pub(super) async fn check_objects(
+    engine: &Engine,
+    open: &Arc<OpenRepository>,
+) -> Result<BTreeSet<String>> {
     let failed = |source| Error::Store {
         attempt: "look for objects",
         source,

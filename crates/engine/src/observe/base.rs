@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{Files, GitLock, Namespace, ObjectName, Revision, Task};
-use plan::variant::{Base, BaseChoice, Lineage, OldUpstream};
+use plan::variant::{BaseChoice, Lineage, ObservedBase, OldUpstream};
 use store::Dir;
 
 use crate::discover;
 use crate::index::PackageKey;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, opening};
 
 /// The lineage of *p*.
 pub(super) fn base(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     choice: &BaseChoice,
     revisions: &[Arc<Revision>],
-) -> Result<Base> {
+) -> Result<ObservedBase> {
     let by_records = if choice.from_branch {
         None
     } else {
@@ -33,7 +33,7 @@ pub(super) fn base(
             discover::lineage(open, &dir, choice.commit, lock, old)?
         }
     };
-    Ok(Base {
+    Ok(ObservedBase {
         commit: choice.commit,
         lineage,
     })
@@ -109,7 +109,7 @@ fn bare(url: &str) -> &str {
 }
 
 /// An open repository of the lock's URL that has its commit, and that this namespace may read.
-fn holder(engine: &Engine, namespace: &Namespace, lock: &GitLock) -> Option<Arc<Open>> {
+fn holder(engine: &Engine, namespace: &Namespace, lock: &GitLock) -> Option<Arc<OpenRepository>> {
     let commit = lock.commit?;
     let keys: Vec<_> = engine.world(|w| {
         let same = |r: &&Arc<crate::ports::StoredRepository>| {

@@ -8,14 +8,14 @@ use model::Revision;
 use plan::variant::base_of;
 
 use crate::discover::is_approved_already;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Error, Result};
 
 /// Brings the record of the branch in line with git where an approval is not wholly recorded.
 ///
 /// # Errors
 /// `Conflict` where git has approved a revision that its record still shows as open; git cannot be read.
-pub(super) fn agree(open: &Open, revisions: &mut [Arc<Revision>]) -> Result<()> {
+pub(super) fn agree(open: &OpenRepository, revisions: &mut [Arc<Revision>]) -> Result<()> {
     let Some(choice) = base_of(revisions).filter(|choice| choice.from_branch) else {
         return Ok(());
     };

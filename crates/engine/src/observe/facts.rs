@@ -5,12 +5,12 @@ use std::sync::Arc;
 use model::{Files, TreeId};
 
 use crate::facts::Facts;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result};
 
 /// The facts about a package's tree. One that cannot be understood has none: deriving it will
 /// say why.
-pub(crate) fn of(engine: &Engine, open: &Open, tree: TreeId) -> Result<Arc<Facts>> {
+pub(crate) fn of(engine: &Engine, open: &OpenRepository, tree: TreeId) -> Result<Arc<Facts>> {
     if let Some(known) = engine.inner.trees.facts.get(&tree) {
         return Ok(known);
     }

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use model::{CommitId, Revision, Upstream, UpstreamVersion, Variant, WorkspaceName};
-use plan::variant::Resolution;
+use plan::variant::UpstreamResolution;
 
 use crate::discover::{self, Origin, build};
 use crate::index::upstream_of;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Result, opening};
 
 /// The revision at the commit that a variant names; `None` where it names none, or its repository has no such commit
@@ -20,10 +20,10 @@ use crate::{Engine, Result, opening};
 pub(super) async fn revision(
     engine: &Engine,
     variant: &Variant,
-    found: &Resolution,
+    found: &UpstreamResolution,
 ) -> Result<Option<Arc<Revision>>> {
     let upstream = &variant.spec.upstream;
-    let (Some(commit), Resolution::NotFound { .. }) = (upstream.commit, found) else {
+    let (Some(commit), UpstreamResolution::NotFound { .. }) = (upstream.commit, found) else {
         return Ok(None);
     };
     let here = opening::here(engine, &variant.key.namespace, &upstream.repo).await;
@@ -48,7 +48,7 @@ pub(super) async fn revision(
 }
 
 /// As what the commit was wanted: the branch, or a tag.
-fn origin(upstream: &Upstream, commit: CommitId, open: &Open) -> Result<Option<Origin>> {
+fn origin(upstream: &Upstream, commit: CommitId, open: &OpenRepository) -> Result<Option<Origin>> {
     let tag = match &upstream.version {
         UpstreamVersion::BranchHead => None,
         // What was the latest one is tagged, unless nothing was published or somebody took the tag away.

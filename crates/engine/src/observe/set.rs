@@ -8,8 +8,8 @@ use model::{
     VariantSet,
 };
 use plan::set::{
-    Compiled, Existing, KindScope, Object, Observed, Published, RepositoryObject, SelectionFailure,
-    Subject, variant_name,
+    Compiled, Existing, KindScope, Observed, Published, RepositoryObject, SelectedObject,
+    SelectionFailure, Subject, variant_name,
 };
 use plan::variant::base_of;
 
@@ -172,7 +172,7 @@ async fn selected(
     engine: &Engine,
     sink: Sink<'_>,
     set: &VariantSet,
-) -> BTreeMap<usize, Result<Vec<Arc<Object>>, SelectionFailure>> {
+) -> BTreeMap<usize, Result<Vec<Arc<SelectedObject>>, SelectionFailure>> {
     let mut selected = BTreeMap::new();
     for (index, target) in set.spec.targets.iter().enumerate() {
         if let TargetSelection::ObjectSelector { selector, .. } = &target.selection {
@@ -187,7 +187,7 @@ async fn select(
     sink: Sink<'_>,
     set: &VariantSet,
     selector: &ObjectSelector,
-) -> Result<Vec<Arc<Object>>, SelectionFailure> {
+) -> Result<Vec<Arc<SelectedObject>>, SelectionFailure> {
     let gvk = Gvk::of(&selector.api_version, &selector.kind);
     let requester = Requester {
         kind: OurKind::Set,
@@ -218,7 +218,7 @@ fn chosen<'a>(
     set: &VariantSet,
     selector: &ObjectSelector,
     all: impl Iterator<Item = &'a ObjectSummary>,
-) -> Vec<Arc<Object>> {
+) -> Vec<Arc<SelectedObject>> {
     let here = |o: &&ObjectSummary| o.is_seen_from(&set.key.namespace);
     let named = |o: &&ObjectSummary| {
         let name = o.key.name.as_str();

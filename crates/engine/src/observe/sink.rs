@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use model::{ObjectKey, UpstreamSource};
-use plan::variant::Failure;
+use plan::variant::FailedDerivation;
 
 use crate::index::Wake;
 use crate::ports::Gvk;
@@ -57,7 +57,7 @@ impl<'e> Sink<'e> {
     }
 
     /// Contents cannot be read; answers the failure with its count.
-    pub(super) fn failed(self, variant: &ObjectKey, failure: Failure) -> Failure {
+    pub(super) fn failed(self, variant: &ObjectKey, failure: FailedDerivation) -> FailedDerivation {
         match self.0 {
             Some(engine) => engine.inner.failures.note(variant, failure),
             None => failure,

@@ -2,7 +2,7 @@
 //! each comes back with the first look at its repository, whose status still says from before that it is ready.
 
 use model::{Namespace, ObjectKey, RepositoryName, UpstreamSource};
-use plan::variant::Resolution;
+use plan::variant::UpstreamResolution;
 
 use super::{repository_summary, upstreams, variant};
 use crate::Engine;
@@ -54,8 +54,8 @@ pub(crate) fn set_is_unread(engine: &Engine, key: &ObjectKey) -> bool {
     })
 }
 
-fn is_missing(found: &Resolution) -> bool {
-    matches!(found, Resolution::NotFound { .. })
+fn is_missing(found: &UpstreamResolution) -> bool {
+    matches!(found, UpstreamResolution::NotFound { .. })
 }
 
 fn is_unread(

@@ -7,7 +7,7 @@ use model::{
     ObjectKey, ObjectName, Revision, Upstream, UpstreamSource, UpstreamVersion, VariantSet,
 };
 use plan::set::{Followed, Unread};
-use plan::variant::{Resolution, resolve_upstream};
+use plan::variant::{UpstreamResolution, resolve_upstream};
 
 use super::Sink;
 use crate::Engine;
@@ -147,7 +147,7 @@ fn makes(world: &World, set: &VariantSet, package: &PackageKey) -> bool {
     claimants.any(|v| uid.is_some_and(|uid| v.meta.is_owned_by(uid)))
 }
 
-pub(super) fn resolve(world: &World, set: &VariantSet, up: &Upstream) -> Resolution {
+pub(super) fn resolve(world: &World, set: &VariantSet, up: &Upstream) -> UpstreamResolution {
     let namespace = &set.key.namespace;
     let branch = world
         .repository(namespace, &up.repo)

@@ -8,8 +8,8 @@ use model::{
     Status, Uid, Variant, join_problems,
 };
 use plan::variant::{
-    Base, Failure, Feeder, Lineage, Observed, RepositorySummary, Resolution, Rival, Stated,
-    Subject, Writer, base_of, resolve_upstream, stating,
+    FailedDerivation, Feeder, Lineage, Observed, ObservedBase, RepositorySummary, Rival, Stated,
+    Subject, UpstreamResolution, Writer, base_of, resolve_upstream, stating,
 };
 
 use super::{Sink, base, branch, facts, injections, pinned};
@@ -51,7 +51,7 @@ pub(crate) async fn variant(
     {
         contents(engine, sink, variant, &mut observed).await?;
         // What can be read again fails for the first time when it fails next.
-        let unread = |f: &Failure| f.digest.format() == 0;
+        let unread = |f: &FailedDerivation| f.digest.format() == 0;
         if observed.unreadable.is_none() && observed.failure.as_ref().is_some_and(unread) {
             sink.recovered(key);
             observed.failure = None;
@@ -81,7 +81,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         status: stored.status.clone(),
         namespace_terminating: false,
         repositories: BTreeMap::new(),
-        upstream: Resolution::NotFound { others: Vec::new() },
+        upstream: UpstreamResolution::NotFound { others: Vec::new() },
         feeders: Vec::new(),
         downstream: Vec::new(),
         made_elsewhere: BTreeSet::new(),
@@ -149,7 +149,7 @@ fn made_elsewhere(
     made.map(|r| r.key.name.clone()).collect()
 }
 
-pub(super) fn upstream(world: &World, variant: &Variant) -> Resolution {
+pub(super) fn upstream(world: &World, variant: &Variant) -> UpstreamResolution {
     let key = upstream_of(variant);
     let branch = world
         .repository(&key.namespace, &key.repository)
@@ -285,9 +285,9 @@ async fn contents(
     let spec = &variant.spec;
     let mut points = BTreeSet::new();
     if let Some(revision) = pinned::revision(engine, variant, &o.upstream).await? {
-        o.upstream = Resolution::Found(revision);
+        o.upstream = UpstreamResolution::Found(revision);
     }
-    if let Resolution::Found(upstream) = &o.upstream {
+    if let UpstreamResolution::Found(upstream) = &o.upstream {
         // A repository that is not said to be ready may be readable all the same, and then its
         // points count: what is derived of it must not lack them.
         match opening::here(engine, namespace, &spec.upstream.repo).await {
@@ -337,7 +337,7 @@ fn unreadable(
         return Err(error);
     };
     let (reason, what) = match (side, &o.upstream) {
-        (Side::Upstream, Resolution::Found(r)) => (
+        (Side::Upstream, UpstreamResolution::Found(r)) => (
             "UpstreamUnreadable",
             format!("'{}' in repo '{}'", r.key.name, r.repository),
         ),
@@ -353,7 +353,7 @@ fn unreadable(
         }
     };
     let message = format!("{what} cannot be read: {}", error.chain());
-    let failure = Failure {
+    let failure = FailedDerivation {
         digest: Digest::new(0, message.as_bytes()),
         class: error.retry_class(),
         reason: reason.to_owned(),
@@ -419,7 +419,7 @@ async fn downstream(
         .filter_map(|r| r.machine.clone())
         .next_back();
     let of_base = match &o.base {
-        Some(Base {
+        Some(ObservedBase {
             lineage: Lineage::Trailer(machine),
             ..
         }) => Some(machine.clone()),

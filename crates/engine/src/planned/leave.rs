@@ -1,6 +1,6 @@
 //! What becomes of revisions that go: with their variant, or because that went elsewhere.
 
-use plan::variant::{Observed, Plan, Step};
+use plan::variant::{Observed, Plan, VariantStep};
 
 use super::{Fate, Leaving};
 
@@ -8,15 +8,15 @@ use super::{Fate, Leaving};
 pub(super) fn note(o: &Observed, decided: &Plan, leaving: &mut Option<Leaving>) {
     let key = o.variant.key();
     let fates = decided.steps.iter().filter_map(|step| match step {
-        Step::DeleteRevision { revision, why } => {
+        VariantStep::DeleteRevision { revision, why } => {
             Some((revision.key.name.clone(), "deleted", why.clone()))
         }
-        Step::ProposeDeletion { revision, .. } => Some((
+        VariantStep::ProposeDeletion { revision, .. } => Some((
             revision.key.name.clone(),
             "deletion proposed",
             String::new(),
         )),
-        Step::Orphan { revision, why, .. } => {
+        VariantStep::Orphan { revision, why, .. } => {
             Some((revision.key.name.clone(), "orphaned", why.clone()))
         }
         _ => None,

@@ -33,7 +33,7 @@ pub struct FleetPlan {
     /// The sets, in the order of their names.
     pub sets: Vec<PlannedSet>,
     /// The targets, in the order of their variants' names.
-    pub targets: Vec<Target>,
+    pub targets: Vec<PlannedTarget>,
     /// The classes of their changes.
     pub classes: BTreeMap<ClassId, PlannedClass>,
     /// What goes.
@@ -116,7 +116,7 @@ impl Verdict {
 
 /// A variant and what comes of it.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct PlannedTarget {
     /// The variant.
     pub variant: ObjectKey,
     /// Its set; `None` for a variant of its own.
@@ -145,7 +145,7 @@ pub struct Target {
     pub why: (String, String),
 }
 
-impl Target {
+impl PlannedTarget {
     /// Notes why it may be otherwise in the end: its tree is not exact then.
     pub fn doubt(&mut self, why: &str) {
         self.tree = None;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Namespace, ObjectKey, ObjectName, TargetSelection};
-use plan::set::{Observed, Plan, Step, Subject};
+use plan::set::{Observed, Plan, SetStep, Subject};
 
 use super::{FleetPlan, PlannedSet, known};
 use crate::ports::{Gvk, StoredSet};
@@ -174,9 +174,9 @@ async fn decide(world: &Supposed, key: &ObjectKey) -> Result<Option<(Observed, P
 fn carry_out(world: &Supposed, key: &ObjectKey, decided: &Plan, summary: &mut PlannedSet) -> bool {
     for step in &decided.steps {
         match step {
-            Step::Create(variant) => world.make_variant(key, variant),
-            Step::Update { variant, .. } => world.make_variant(key, variant),
-            Step::Delete { key, .. } => {
+            SetStep::Create(variant) => world.make_variant(key, variant),
+            SetStep::Update { variant, .. } => world.make_variant(key, variant),
+            SetStep::Delete { key, .. } => {
                 summary.deleting += 1;
                 world.delete_variant(key);
             }
@@ -249,7 +249,7 @@ pub(super) async fn anew(
     let made = decided
         .steps
         .iter()
-        .any(|step| matches!(step, Step::Create(new) if new.key == *variant));
+        .any(|step| matches!(step, SetStep::Create(new) if new.key == *variant));
     for leaving in plan
         .leaving
         .iter_mut()

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Class, Files, ObjectKey, Revision, Status};
 use package::changes::{self, ClassId, Inputs};
-use plan::variant::{BaseRef, Observed, Plan, RevisionRef, Step, Subject};
+use plan::variant::{BaseRef, Observed, Plan, RevisionRef, Subject, VariantStep};
 
-use super::{Fate, Leaving, PlannedClass, Target, UpstreamChange, Verdict};
+use super::{Fate, Leaving, PlannedClass, PlannedTarget, UpstreamChange, Verdict};
 use crate::prepare::{self, Drafting, Metadata};
 use crate::suppose::{NOTED, Noted, Supposed};
 use crate::usecase::rendered;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 8;
 
 /// What comes of a variant.
 pub(super) struct Planned {
-    pub(super) target: Target,
+    pub(super) target: PlannedTarget,
     pub(super) change: Option<(ClassId, PlannedClass)>,
     pub(super) leaving: Option<Leaving>,
 }
@@ -94,12 +94,12 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
         };
         let decided = plan::variant::decide(&observed);
         super::leave::note(&observed, &decided, &mut leaving);
-        let target = Target {
+        let target = PlannedTarget {
             verdict: Verdict::Unchanged,
             ..blank(world, &observed)
         };
         if observed.variant.meta().is_deleting() {
-            let target = Target {
+            let target = PlannedTarget {
                 verdict: Verdict::Leave,
                 ..target
             };
@@ -124,7 +124,7 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
     Ok(Some(unseen(world, key, &error)))
 }
 
-fn done(target: Target, leaving: Option<Leaving>) -> Planned {
+fn done(target: PlannedTarget, leaving: Option<Leaving>) -> Planned {
     Planned {
         target,
         change: None,
@@ -132,10 +132,10 @@ fn done(target: Target, leaving: Option<Leaving>) -> Planned {
     }
 }
 
-fn is_draft(step: &Step) -> bool {
+fn is_draft(step: &VariantStep) -> bool {
     matches!(
         step,
-        Step::CreateDraft(_) | Step::UpdateDraft(_) | Step::RenderDraft { .. }
+        VariantStep::CreateDraft(_) | VariantStep::UpdateDraft(_) | VariantStep::RenderDraft { .. }
     )
 }
 
@@ -164,7 +164,7 @@ fn carry_out(world: &Supposed, key: &ObjectKey, decided: &Plan) -> bool {
 fn unseen(world: &Supposed, key: &ObjectKey, error: &Error) -> Planned {
     let known = world.engine.world(|w| w.variant(key).cloned());
     let parsed = known.as_ref().and_then(|v| v.parsed.as_ref().ok());
-    let target = Target {
+    let target = PlannedTarget {
         variant: key.clone(),
         set: None,
         place: parsed.map(|v| {
@@ -186,7 +186,7 @@ fn unseen(world: &Supposed, key: &ObjectKey, error: &Error) -> Planned {
 }
 
 /// A target of which nothing is planned yet.
-fn blank(world: &Supposed, o: &Observed) -> Target {
+fn blank(world: &Supposed, o: &Observed) -> PlannedTarget {
     let key = o.variant.key();
     let set = o.variant.meta().controller();
     let set = set.filter(|c| c.kind == plan::variant::words::SET_KIND);
@@ -198,7 +198,7 @@ fn blank(world: &Supposed, o: &Observed) -> Target {
         }
         Subject::Invalid { .. } => None,
     };
-    Target {
+    PlannedTarget {
         variant: key.clone(),
         set: set.map(|name| ObjectKey::new(key.namespace.clone(), name)),
         place,
@@ -207,7 +207,7 @@ fn blank(world: &Supposed, o: &Observed) -> Target {
 }
 
 /// A target for which no draft is made: up to date, waiting, or stuck.
-fn stays(o: &Observed, decided: &Plan, mut target: Target) -> Target {
+fn stays(o: &Observed, decided: &Plan, mut target: PlannedTarget) -> PlannedTarget {
     target.why = (String::new(), String::new());
     let condition = |kind: &str, status: Status| {
         let mut all = decided.status.conditions.iter();
@@ -238,7 +238,12 @@ fn stays(o: &Observed, decided: &Plan, mut target: Target) -> Target {
 const FOR_A_PERSON: [&str; 2] = ["DownstreamDeletionProposed", plan::variant::words::DIVERGED];
 
 /// A draft's step: what it would make.
-async fn draft(world: &Supposed, o: &Observed, step: &Step, mut target: Target) -> Result<Planned> {
+async fn draft(
+    world: &Supposed,
+    o: &Observed,
+    step: &VariantStep,
+    mut target: PlannedTarget,
+) -> Result<Planned> {
     let made = match make(world, o, step).await {
         Ok(made) => made,
         Err(Error::Stopped) => return Err(Error::Stopped),
@@ -252,8 +257,8 @@ async fn draft(world: &Supposed, o: &Observed, step: &Step, mut target: Target) 
         }
     };
     let (base, upstream) = match step {
-        Step::CreateDraft(step) => (step.base.as_ref(), Some(&step.upstream)),
-        Step::UpdateDraft(step) => (step.base.as_ref(), Some(&step.upstream)),
+        VariantStep::CreateDraft(step) => (step.base.as_ref(), Some(&step.upstream)),
+        VariantStep::UpdateDraft(step) => (step.base.as_ref(), Some(&step.upstream)),
         _ => (None, None),
     };
     target.why = (String::new(), String::new());
@@ -283,7 +288,7 @@ async fn draft(world: &Supposed, o: &Observed, step: &Step, mut target: Target) 
     })
 }
 
-fn verdict(target: &Target, base: Option<&BaseRef>, record: &Revision) -> Verdict {
+fn verdict(target: &PlannedTarget, base: Option<&BaseRef>, record: &Revision) -> Verdict {
     if record.conflicts.iter().any(model::Conflict::blocks) {
         return Verdict::Conflict;
     }
@@ -301,7 +306,7 @@ fn verdict(target: &Target, base: Option<&BaseRef>, record: &Revision) -> Verdic
 }
 
 /// A draft that is deleted, since what is wanted is published already (V20): no content changes, but what waits for people does.
-fn withdrawn(mut target: Target, draft: &Revision, published: &RevisionRef) -> Planned {
+fn withdrawn(mut target: PlannedTarget, draft: &Revision, published: &RevisionRef) -> Planned {
     let (name, stays) = (&draft.key.name, &published.key.name);
     let why = format!("draft {name} is deleted: what is wanted equals {stays}");
     target.verdict = Verdict::Edit;
@@ -336,11 +341,11 @@ enum Content {
 }
 
 /// What a step on a draft would make.
-async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Content> {
+async fn make(world: &Supposed, o: &Observed, step: &VariantStep) -> Result<Content> {
     let engine = &world.engine;
     let key = o.variant.key();
     match step {
-        Step::CreateDraft(step) => {
+        VariantStep::CreateDraft(step) => {
             let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
             let uid = engine
                 .ports()
@@ -349,14 +354,14 @@ async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Content> {
             let drafting = Box::pin(prepare::create(engine, key, &open, uid, step)).await?;
             Ok(content(drafting))
         }
-        Step::UpdateDraft(step) => {
+        VariantStep::UpdateDraft(step) => {
             let old = held::revision(engine, &step.draft.key).await?;
             let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
             let uid = o.variant.meta().uid.as_ref();
             let drafting = prepare::update(engine, key, uid, (&open, &old), step);
             Ok(content(Box::pin(drafting).await?))
         }
-        Step::RenderDraft { revision, .. } => {
+        VariantStep::RenderDraft { revision, .. } => {
             let old = held::revision(engine, &revision.key).await?;
             let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
             let by = prepare::service(engine, key);
@@ -418,7 +423,7 @@ async fn class(
     record: &Revision,
     (base, upstream): (Option<&BaseRef>, Option<&Arc<Revision>>),
     files: Files,
-    target: &mut Target,
+    target: &mut PlannedTarget,
 ) -> Result<Option<(ClassId, PlannedClass)>> {
     let Some(upstream) = upstream else {
         return Ok(None);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use model::{Namespace, ObjectKey, ObjectName, Pairs, Problem, Text, UpstreamSource};
-use plan::set::{KindScope, Object};
+use plan::set::{KindScope, SelectedObject};
 
 use super::{Feed, OurKind, PortError};
 
@@ -72,7 +72,7 @@ pub struct ObjectSummary {
     /// Its version.
     pub version: String,
     /// What sets see of it: without a namespace, if it is cluster-scoped.
-    pub object: Arc<Object>,
+    pub object: Arc<SelectedObject>,
 }
 
 impl ObjectSummary {

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    CommitId, Digest, Files, Machine, Owner, PackageName, Recipe, Revision, TreeId, WorkspaceName,
+    CommitId, Digest, DraftOwner, Files, Machine, PackageName, Recipe, Revision, TreeId,
+    WorkspaceName,
 };
 use package::derive::Derived;
 use plan::variant::BaseRef;
@@ -12,7 +13,7 @@ use store::{CommitSpec, Content, Opaque, Written};
 
 use crate::git::{Subject, committer};
 use crate::observe::facts;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::{Begun, DraftCommit, Tip, Transaction, told};
 use crate::usecase::Caller;
 use crate::{Engine, Error, Result};
@@ -20,7 +21,7 @@ use crate::{Engine, Error, Result};
 /// What the trailer says beside the trees.
 pub(super) struct Noted<'a> {
     /// The variant.
-    pub(super) owner: Owner,
+    pub(super) owner: DraftOwner,
     /// Without base and policies.
     pub(super) digest: &'a Digest,
     /// With them.
@@ -60,7 +61,7 @@ impl Noted<'_> {
 /// others.
 pub(super) struct Commits<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) open: &'a Open,
+    pub(super) open: &'a OpenRepository,
     pub(super) by: &'a Caller,
     pub(super) package: &'a PackageName,
     pub(super) workspace: &'a WorkspaceName,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Machine, ObjectKey, Owner, PackedRenderStatus, Revision, Uid};
+use model::{DraftOwner, Machine, ObjectKey, PackedRenderStatus, Revision, Uid};
 use package::derive::Derived;
 use package::kptfile::Kptfile;
 use plan::variant::words::REJECTED_BY;
@@ -14,7 +14,7 @@ use super::{Draft, Drafting, Equal, inputs, service};
 use crate::discover::{apply_kptfile, by_person, chain};
 use crate::git::Subject;
 use crate::index::PackageKey;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::{Follow, Tip, Transaction};
 use crate::usecase::{new_record, not_carried};
 use crate::{Engine, Error, Result, conversation};
@@ -26,7 +26,7 @@ use crate::{Engine, Error, Result, conversation};
 pub(crate) async fn create<'e>(
     engine: &'e Engine,
     key: &ObjectKey,
-    open: &'e Open,
+    open: &'e OpenRepository,
     uid: Uid,
     step: &CreateDraft,
 ) -> Result<Drafting<'e>> {
@@ -103,7 +103,7 @@ pub(crate) async fn update<'e>(
     engine: &'e Engine,
     key: &ObjectKey,
     uid: Option<&Uid>,
-    (open, old): (&'e Open, &Arc<Revision>),
+    (open, old): (&'e OpenRepository, &Arc<Revision>),
     step: &UpdateDraft,
 ) -> Result<Drafting<'e>> {
     let base = step.base.as_ref();
@@ -174,8 +174,8 @@ pub(crate) async fn update<'e>(
     })))
 }
 
-fn owner(key: &ObjectKey, uid: &Uid) -> Owner {
-    Owner {
+fn owner(key: &ObjectKey, uid: &Uid) -> DraftOwner {
+    DraftOwner {
         namespace: key.namespace.clone(),
         name: key.name.clone(),
         uid: uid.clone(),

@@ -9,13 +9,13 @@ use plan::variant::{BaseRef, MachineBase, UpdateDraft};
 use store::Opaque;
 
 use crate::observe::old_files;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::usecase::registered;
 use crate::{Engine, Result, held};
 
 pub(super) async fn open_draft(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     old: &Revision,
     step: &UpdateDraft,
 ) -> Result<OpenDraft> {
@@ -33,7 +33,7 @@ pub(super) async fn open_draft(
 
 pub(super) async fn input(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     upstream: &Revision,
     recipe: &Recipe,
     base: Option<&BaseRef>,
@@ -93,7 +93,11 @@ fn wanted(lock: &GitLock) -> GitUpstream {
 }
 
 /// The machine's output that a package stems from (V19a).
-async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Result<MachineFiles> {
+async fn machine_files(
+    engine: &Engine,
+    open: &OpenRepository,
+    base: &MachineBase,
+) -> Result<MachineFiles> {
     Ok(match base {
         MachineBase::Fresh | MachineBase::Wanted => MachineFiles::Wanted,
         MachineBase::Known(machine) => known(open, machine, machine.v_tree)?,
@@ -112,7 +116,7 @@ async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Resu
 }
 
 /// The machine's own files, by the tree that its trailer names.
-fn known(open: &Open, machine: &Machine, tree: TreeId) -> Result<MachineFiles> {
+fn known(open: &OpenRepository, machine: &Machine, tree: TreeId) -> Result<MachineFiles> {
     Ok(MachineFiles::Known {
         files: open.snapshot(tree)?.files.clone(),
         gates: machine.gates.clone(),
@@ -121,7 +125,7 @@ fn known(open: &Open, machine: &Machine, tree: TreeId) -> Result<MachineFiles> {
 
 /// What is carried along unread: only of the downstream's own repository, since git holds it there
 /// alone.
-pub(super) fn opaque(open: &Open, tree: Option<TreeId>) -> Result<Vec<Opaque>> {
+pub(super) fn opaque(open: &OpenRepository, tree: Option<TreeId>) -> Result<Vec<Opaque>> {
     match tree {
         Some(tree) => Ok(open.snapshot(tree)?.opaque.clone()),
         None => Ok(Vec::new()),

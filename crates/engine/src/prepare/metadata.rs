@@ -1,7 +1,7 @@
 //! What a step does to the record of a revision whose content stays: its lifecycle, owners, labels and annotations.
 
 use model::{Lifecycle, ObjectKey, ObjectMeta};
-use plan::variant::{RevisionRef, Step, words};
+use plan::variant::{RevisionRef, VariantStep, words};
 
 /// What of a revision such a step may change.
 pub(crate) struct Metadata<'a> {
@@ -14,13 +14,13 @@ pub(crate) struct Metadata<'a> {
 /// Carries out a step on the metadata of the revision that it is about; `None` if it is about something else.
 pub(crate) fn metadata<'s>(
     key: &ObjectKey,
-    step: &'s Step,
+    step: &'s VariantStep,
 ) -> Option<(&'s RevisionRef, impl FnOnce(Metadata<'_>) + use<'s>)> {
-    let (Step::RevertToDraft { revision }
-    | Step::ProposeDeletion { revision, .. }
-    | Step::WithdrawDeletionProposal { revision, .. }
-    | Step::Orphan { revision, .. }
-    | Step::Adopt { revision, .. }) = step
+    let (VariantStep::RevertToDraft { revision }
+    | VariantStep::ProposeDeletion { revision, .. }
+    | VariantStep::WithdrawDeletionProposal { revision, .. }
+    | VariantStep::Orphan { revision, .. }
+    | VariantStep::Adopt { revision, .. }) = step
     else {
         return None;
     };
@@ -28,11 +28,11 @@ pub(crate) fn metadata<'s>(
     Some((revision, move |of: Metadata<'_>| change(&key, step, of)))
 }
 
-fn change(key: &str, step: &Step, of: Metadata<'_>) {
+fn change(key: &str, step: &VariantStep, of: Metadata<'_>) {
     let Metadata { lifecycle, meta } = of;
     match step {
-        Step::RevertToDraft { .. } => *lifecycle = Lifecycle::Draft,
-        Step::ProposeDeletion {
+        VariantStep::RevertToDraft { .. } => *lifecycle = Lifecycle::Draft,
+        VariantStep::ProposeDeletion {
             annotations,
             disown,
             ..
@@ -41,7 +41,7 @@ fn change(key: &str, step: &Step, of: Metadata<'_>) {
             meta.annotations.extend(annotations.clone());
             meta.owners.retain(|o| Some(&o.uid) != disown.as_ref());
         }
-        Step::WithdrawDeletionProposal {
+        VariantStep::WithdrawDeletionProposal {
             remove_annotations, ..
         } => {
             *lifecycle = Lifecycle::Published;
@@ -49,14 +49,14 @@ fn change(key: &str, step: &Step, of: Metadata<'_>) {
                 meta.annotations.remove(name);
             }
         }
-        Step::Orphan { owner, .. } => {
+        VariantStep::Orphan { owner, .. } => {
             meta.owners.retain(|o| o.uid != *owner);
             let mark = (words::ORPHANED_BY.to_owned(), key.to_owned());
             meta.annotations.extend([mark]);
             // Whoever proposes its deletion from now on is somebody else (V10).
             unmark(*lifecycle, meta);
         }
-        Step::Adopt {
+        VariantStep::Adopt {
             owner,
             replace,
             labels,

@@ -22,7 +22,7 @@ use crate::ports::{
     Cluster, Gvk, ObjectSummary, OurKind, Ports, StoredRepository, StoredSet, StoredVariant,
 };
 use crate::queue::Key;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Options};
 
 pub(crate) use ports::{NOTED, Noted};
@@ -114,7 +114,7 @@ impl Supposed {
         let collected = Some(Collected::default());
         let supposed = Engine::of(outside, store, options, collected, (world, trees));
         for open in engine.inner.repos.all() {
-            supposed.inner.repos.take(Open {
+            supposed.inner.repos.take(OpenRepository {
                 repository: open.repository.clone(),
                 layout: open.layout.clone(),
                 repo: Arc::new(ReadOnly(Arc::clone(&open.repo))),

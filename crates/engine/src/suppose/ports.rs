@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use functions::{Call, Limits, RunError, Runner};
+use functions::{FunctionCall, Limits, RunError, Runner};
 use futures::StreamExt as _;
 use model::{Class, Namespace, ObjectKey, Problem, Revision, Uid, UpstreamSource, Variant};
 use plan::set::KindScope;
@@ -255,7 +255,11 @@ pub(super) struct OwnFunctions {
 
 #[async_trait]
 impl Runner for OwnFunctions {
-    async fn run(&self, call: Call, limits: &Limits) -> Result<functions::Outcome, RunError> {
+    async fn run(
+        &self,
+        call: FunctionCall,
+        limits: &Limits,
+    ) -> Result<functions::FunctionOutcome, RunError> {
         let image = call.function.image.clone();
         if image.as_deref().and_then(functions::find).is_some() {
             return self.real.run(call, limits).await;

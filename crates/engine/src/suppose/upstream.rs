@@ -13,7 +13,7 @@ use super::Supposed;
 use crate::discover::{Origin, build};
 use crate::git::committer;
 use crate::index::PackageKey;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Error, Result, opening};
 
 /// An upstream revision that is supposed to be published.
@@ -94,7 +94,7 @@ fn labelled(mut record: Revision, known: &[Arc<Revision>]) -> Revision {
 }
 
 /// The commit that a name means in a repository, as it is known here.
-fn find(open: &Open, name: &str) -> Result<CommitId> {
+fn find(open: &OpenRepository, name: &str) -> Result<CommitId> {
     let failed = |source| Error::Store {
         attempt: "find the supposed upstream",
         source,
@@ -135,7 +135,7 @@ fn unknown_ref(name: &str, url: &str) -> Error {
 fn write(
     head: CommitId,
     now: i64,
-    open: &Open,
+    open: &OpenRepository,
     key: &PackageKey,
     files: &Files,
 ) -> Result<Written> {

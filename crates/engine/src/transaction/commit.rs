@@ -10,7 +10,7 @@ use store::{CommitSpec, Content, Dir, Expect, RefEdit, RefName, Scope};
 use super::{Begun, Transaction};
 use crate::caller::Caller;
 use crate::git::{Message, Subject, author_of, committer, encode_kept};
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Error, Result};
 
 /// A commit of a draft.
@@ -133,7 +133,7 @@ impl Transaction<'_, Begun> {
 ///
 /// # Errors
 /// The limit that they are beyond.
-pub(crate) fn fits(open: &Open, files: &Files, opaque: &[store::Opaque]) -> Result<()> {
+pub(crate) fn fits(open: &OpenRepository, files: &Files, opaque: &[store::Opaque]) -> Result<()> {
     // What was beyond the limits before is no reason to refuse what is not.
     let carried = opaque.iter().filter(|o| !o.is_hidden()).count();
     let checked = open.repo.limits().check(files, carried);
@@ -168,7 +168,7 @@ fn pieces(text: &str) -> Files {
 /// # Errors
 /// Git cannot be read, or what is kept is no list of conflicts.
 pub(crate) fn kept_conflicts(
-    open: &Open,
+    open: &OpenRepository,
     kept: CommitId,
 ) -> std::result::Result<Vec<model::Conflict>, String> {
     let read = || -> store::Result<String> {

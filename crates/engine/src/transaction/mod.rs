@@ -21,7 +21,7 @@ pub(crate) use submit::{keep, move_refs};
 use crate::codec::{self, Record};
 use crate::ports::Point;
 use crate::queue::Key;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 
@@ -40,7 +40,7 @@ pub(crate) struct Prepared {
 #[must_use = "prepare and publish it, or drop it where somebody only wants to know"]
 pub(crate) struct Transaction<'e, P> {
     engine: &'e Engine,
-    open: &'e Open,
+    open: &'e OpenRepository,
     /// Commits that were built.
     written: Vec<Written>,
     /// Refs to move.
@@ -54,7 +54,7 @@ pub(crate) struct Transaction<'e, P> {
 
 impl<'e> Transaction<'e, Begun> {
     /// A change of this repository in which nothing changes yet.
-    pub(crate) fn begin(engine: &'e Engine, open: &'e Open) -> Self {
+    pub(crate) fn begin(engine: &'e Engine, open: &'e OpenRepository) -> Self {
         Self {
             engine,
             open,
@@ -200,7 +200,7 @@ fn first(stored: Vec<Option<Arc<Revision>>>) -> Option<Arc<Revision>> {
 
 /// Git may say what no record says: nothing is decided about the repository's packages before
 /// somebody has looked.
-pub(crate) fn unfinished(engine: &Engine, open: &Open) {
+pub(crate) fn unfinished(engine: &Engine, open: &OpenRepository) {
     engine.inner.repos.unrecorded(open.key());
     engine.inner.queue.add(Key::Repository(open.key().clone()));
 }

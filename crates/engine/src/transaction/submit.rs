@@ -7,7 +7,7 @@ use store::{Answer, Expect, RefEdit, RefName, Scope, Submission};
 use tokio::time::Instant;
 
 use crate::ports::PortError;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::stats::count;
 use crate::{Engine, Error, Result, registrations, waiting};
 
@@ -21,7 +21,7 @@ const HEARING: Duration = Duration::from_secs(45);
 /// Another registration writes there; a refusal, by its class; what could not be attempted.
 pub(super) async fn submit(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     submission: Submission,
 ) -> Result<store::Published> {
     registrations::may_write(engine, open)?;
@@ -39,7 +39,11 @@ pub(super) async fn submit(
 ///
 /// # Errors
 /// As [`Transaction::publish`](super::Transaction::publish).
-pub(crate) async fn move_refs(engine: &Engine, open: &Open, refs: Vec<RefEdit>) -> Result<()> {
+pub(crate) async fn move_refs(
+    engine: &Engine,
+    open: &OpenRepository,
+    refs: Vec<RefEdit>,
+) -> Result<()> {
     let submission = Submission {
         refs,
         ..Submission::default()
@@ -53,7 +57,7 @@ pub(crate) async fn move_refs(engine: &Engine, open: &Open, refs: Vec<RefEdit>) 
 /// It could not be attempted.
 pub(crate) async fn keep(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     attempt: &'static str,
     (name, commit): (RefName, CommitId),
 ) -> Result<bool> {
@@ -73,7 +77,11 @@ pub(crate) async fn keep(
 }
 
 /// Submits, and asks for the answer until there is one.
-async fn hear(engine: &Engine, open: &Open, submission: Submission) -> Result<store::Published> {
+async fn hear(
+    engine: &Engine,
+    open: &OpenRepository,
+    submission: Submission,
+) -> Result<store::Published> {
     let failed = |source| Error::Store {
         attempt: "publish to the repository",
         source,
@@ -110,7 +118,7 @@ fn unheard(address: &str) -> Error {
     }
 }
 
-fn refused(refusal: &store::Refusal) -> Error {
+fn refused(refusal: &store::SubmissionRefusal) -> Error {
     match refusal.class() {
         Class::Conflict => Error::conflict(refusal.to_string()),
         class => Error::Refused {

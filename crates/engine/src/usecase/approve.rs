@@ -13,7 +13,7 @@ use crate::discover::{LATEST, approval, highest_number};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::{self, Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result};
 
@@ -94,7 +94,7 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
 /// The commit at which this very revision was approved before, where the branch still holds what it was then: that approval got as
 /// far as the branch.
 fn approved_at(
-    open: &Open,
+    open: &OpenRepository,
     revision: &Revision,
     head: model::CommitId,
     on_branch: Option<model::TreeId>,
@@ -127,7 +127,7 @@ fn approved_at(
 /// The package's tree that the draft was based on: what the machine noted, else what the branch
 /// held where the draft left it.
 pub(super) fn based_on(
-    open: &Open,
+    open: &OpenRepository,
     revision: &Revision,
     head: model::CommitId,
 ) -> Result<Option<model::TreeId>> {
@@ -156,7 +156,7 @@ pub(super) fn based_on(
 /// The record once it is published; its commit is the one that the writer makes.
 fn published(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     by: &Caller,
     mut record: Revision,
     publish: &Publish,
@@ -264,7 +264,7 @@ pub(super) fn relabel(
 /// The record of the branch's head, which has this content now.
 fn placeholder(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     siblings: &[Arc<Revision>],
     record: &Revision,
 ) -> Option<Follow> {

@@ -17,7 +17,7 @@ use super::{Caller, Made, Preconditions, Save, lifecycle, precondition, rejected
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
 use crate::held::Held;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::{Begun, DraftCommit, Follow, Tip, Transaction, fits, told};
 use crate::{Engine, Error, Result, conversation, held, registrations};
 
@@ -141,7 +141,7 @@ async fn put(
 pub(crate) async fn rendered(
     engine: &Engine,
     by: &Caller,
-    open: &Open,
+    open: &OpenRepository,
     old: &Arc<Revision>,
 ) -> Result<(Revision, Files)> {
     let (snapshot, _) = open.snapshot_within(old.tree)?;

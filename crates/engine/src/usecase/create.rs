@@ -8,7 +8,7 @@ use model::{
     Revision, RevisionNumber, Task, Uid, WorkspaceName,
 };
 use package::render::{Options, Rendered};
-use plan::revision::{CreateObserved, CreatePlan, Creation, Source, create as judge};
+use plan::revision::{ContentSource, CreateObserved, CreatePlan, Creation, create as judge};
 use plan::variant::RepositorySummary;
 use store::{Content as Put, RefEdit};
 
@@ -16,7 +16,7 @@ use super::{Caller, Input, Made, PackageKey, content, metadata, rejected, source
 use crate::discover::{Origin, approved_last, self_lock};
 use crate::git::Subject;
 use crate::observe::repository_summary;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::{DraftCommit, Follow, Tip, Transaction, told};
 use crate::{Engine, Error, Result, conversation, opening, registrations, transaction, waiting};
 
@@ -78,7 +78,7 @@ fn observe(
     engine: &Engine,
     key: &PackageKey,
     input: &Input,
-    open: Option<&Open>,
+    open: Option<&OpenRepository>,
 ) -> CreateObserved {
     let named = |name: &ObjectName| {
         let key = ObjectKey::new(key.namespace.clone(), name.clone());
@@ -132,7 +132,7 @@ fn sources_of(task: &Task) -> Vec<&ObjectName> {
 async fn carry_out(
     engine: &Engine,
     by: &Caller,
-    open: &Arc<Open>,
+    open: &Arc<OpenRepository>,
     key: &PackageKey,
     input: Input,
     plan: CreatePlan,
@@ -168,7 +168,7 @@ async fn carry_out(
     record.render_status = Some(PackedRenderStatus::from(&render));
     content::take(&mut record, &rendered.files, tip)?;
     content::say(&mut record, content.conditions);
-    if let Source::Edit(source) = &plan.source {
+    if let ContentSource::Edit(source) = &plan.source {
         // A copy of what nobody rendered anew says what its source says.
         record.upstream_lock.clone_from(&source.upstream_lock);
     }
@@ -197,9 +197,14 @@ async fn carry_out(
 /// Where a new draft leaves the branch: at its head. What was made of a published revision while the branch's directory
 /// holds what nobody published leaves it at that revision: its content knows nothing of that work, so an approval must
 /// refuse it until the draft is based anew (V20).
-fn leaves_at(engine: &Engine, open: &Open, key: &PackageKey, source: &Source) -> Result<CommitId> {
+fn leaves_at(
+    engine: &Engine,
+    open: &OpenRepository,
+    key: &PackageKey,
+    source: &ContentSource,
+) -> Result<CommitId> {
     let head = open.head()?;
-    let (Source::Edit(from) | Source::Upgrade { local: from, .. }) = source else {
+    let (ContentSource::Edit(from) | ContentSource::Upgrade { local: from, .. }) = source else {
         return Ok(head);
     };
     let on_branch = open.tree_at(head, &key.package)?;
@@ -239,7 +244,7 @@ async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> R
 /// The record of a new draft, of which only its place in git is known.
 pub(crate) fn new_record(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageKey,
     key: &ObjectKey,
     workspace: &WorkspaceName,

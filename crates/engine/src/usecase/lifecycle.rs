@@ -8,7 +8,7 @@ use store::{Expect, RefEdit, RefName, Scope};
 use super::Caller;
 use crate::discover::tag_of;
 use crate::ports::{EventType, OurKind};
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result};
 
 /// The ref edits that move a revision from one lifecycle to another, its content at `to_commit`.
@@ -16,7 +16,7 @@ use crate::{Engine, Error, Result};
 /// # Errors
 /// A move that is no such move: an approval has content to publish.
 pub(super) fn refs(
-    open: &Open,
+    open: &OpenRepository,
     revision: &Arc<Revision>,
     to: Lifecycle,
     to_commit: CommitId,
@@ -65,7 +65,12 @@ pub(super) fn refs(
 
 /// The ref that shows a revision after a move, where there should be none yet. One that stands there all the same was pushed by a
 /// person, or left by a move that was cut short: what it holds is not the revision's, and stays reachable (V23).
-fn shows(open: &Open, revision: &Revision, name: RefName, to: CommitId) -> Result<Vec<RefEdit>> {
+fn shows(
+    open: &OpenRepository,
+    revision: &Revision,
+    name: RefName,
+    to: CommitId,
+) -> Result<Vec<RefEdit>> {
     let failed = |source| Error::Store {
         attempt: "read the refs",
         source,
@@ -104,7 +109,7 @@ pub(super) fn told_of(refs: &[RefEdit]) -> Option<String> {
 }
 
 /// The last segment of the ref that marks a revision for deletion: its tag's, or the branch.
-pub(super) fn mark(open: &Open, revision: &Revision) -> String {
+pub(super) fn mark(open: &OpenRepository, revision: &Revision) -> String {
     if revision.placeholder {
         open.layout.branch().to_owned()
     } else {
@@ -138,7 +143,7 @@ pub(super) fn tell(engine: &Engine, by: &Caller, from: Lifecycle, revision: &Rev
 }
 
 /// What a record says about itself after such a move.
-pub(super) fn moved(open: &Open, record: &mut Revision, to: Lifecycle) {
+pub(super) fn moved(open: &OpenRepository, record: &mut Revision, to: Lifecycle) {
     record.lifecycle = to;
     let dir = open.layout.dir(&record.package);
     if let Some(lock) = &mut record.self_lock {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use model::{Class, Lifecycle, Namespace, ObjectKey, RepositoryName, Resolution};
-use plan::revision::{APPROVED_CLASS, Fit, Verb, fit, is_as_seen};
+use plan::revision::{APPROVED_CLASS, Fit, RevisionVerb, fit, is_as_seen};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
@@ -49,7 +49,7 @@ pub struct Wish {
 #[derive(Debug, Clone)]
 pub enum Act {
     /// A verb of the lifecycle.
-    Verb(Verb),
+    Verb(RevisionVerb),
     /// Open conflicts are decided, each by the first decision that is about it.
     Resolve(Arc<Vec<Resolution>>),
 }
@@ -293,7 +293,7 @@ impl One {
 
 /// What is told of a revision that is not there: whoever saw it wants it gone, and it is.
 fn gone(wish: &Wish, error: Error) -> Result<Acted> {
-    let went = wish.seen.is_some() && matches!(wish.act, Act::Verb(Verb::Delete));
+    let went = wish.seen.is_some() && matches!(wish.act, Act::Verb(RevisionVerb::Delete));
     match error.class() {
         Class::NotFound if went => Ok(Acted::Already),
         _ => Err(error),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use model::{Conflict, ConflictPolicy, ConflictState, Files, Lifecycle, Revision};
-use package::conflicts::{Draft, carry};
+use package::conflicts::{MergedDraft, carry};
 use package::merge::{MergeOptions, merge};
 use package::place::sort;
 use plan::revision::REBASE;
@@ -97,7 +97,7 @@ fn carried(
     branch: &Files,
     merged: &Files,
 ) -> Vec<Conflict> {
-    let now = Draft {
+    let now = MergedDraft {
         machine: branch,
         tip: merged,
         policy: ConflictPolicy::Block,

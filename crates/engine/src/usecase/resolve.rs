@@ -20,7 +20,7 @@ use super::{Caller, content, lifecycle};
 use crate::git::Subject;
 use crate::held::Held;
 use crate::index::PackageKey;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::transaction::{Begun, DraftCommit, Follow, Transaction, told};
 use crate::{Engine, Error, Result, conversation, registrations};
 
@@ -129,7 +129,7 @@ async fn make(
 /// The draft's files with every decision carried out.
 fn decided(
     engine: &Engine,
-    open: &Open,
+    open: &OpenRepository,
     old: &Revision,
     before: &Files,
     waiting: &[(&Conflict, &Choice)],
@@ -228,14 +228,14 @@ fn trailer(waiting: &[(&Conflict, &Choice)]) -> String {
 
 /// The packages in which the sides of a draft's conflicts stand: what the machine noted first, then its history.
 struct Packages<'a> {
-    open: &'a Open,
+    open: &'a OpenRepository,
     old: &'a Revision,
     trees: Vec<TreeId>,
     whole: bool,
 }
 
 impl<'a> Packages<'a> {
-    fn new(engine: &Engine, open: &'a Open, old: &'a Revision) -> Self {
+    fn new(engine: &Engine, open: &'a OpenRepository, old: &'a Revision) -> Self {
         let mut trees = Vec::new();
         if let Some(machine) = &old.machine {
             trees.extend([machine.v_tree, machine.m_tree]);

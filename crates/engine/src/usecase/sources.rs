@@ -10,13 +10,13 @@ use package::clone::{self, CloneSpec};
 use package::init::{InitSpec, init};
 use package::kptfile::{Edit, Kptfile};
 use package::merge::{MergeOptions, merge};
-use plan::revision::Source;
+use plan::revision::ContentSource;
 use store::{Dir, Opaque, RemoteSpec};
 
 use super::{Caller, PackageKey};
 use crate::discover::chain;
 use crate::ports::Reader;
-use crate::repos::Open;
+use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, credentials, opening, waiting};
 
 /// The condition that names what of the upstream is left out.
@@ -64,12 +64,12 @@ fn cannot(attempt: &'static str, class: Class, error: &dyn std::error::Error) ->
 pub(super) async fn content(
     engine: &Engine,
     by: &Caller,
-    open: &Arc<Open>,
+    open: &Arc<OpenRepository>,
     key: &PackageKey,
-    source: &Source,
+    source: &ContentSource,
 ) -> Result<Content> {
     match source {
-        Source::Init {
+        ContentSource::Init {
             description,
             keywords,
             site,
@@ -81,22 +81,22 @@ pub(super) async fn content(
                 site: site.clone(),
             },
         ))),
-        Source::Clone(upstream) => {
+        ContentSource::Clone(upstream) => {
             let (files, opaque, lock) = registered(engine, &key.namespace, upstream).await?;
             cloned(open, &key.package, &files, &opaque, &lock)
         }
-        Source::CloneGit(git) => {
+        ContentSource::CloneGit(git) => {
             let (files, opaque, lock) = elsewhere(engine, by, &key.namespace, git).await?;
             cloned(open, &key.package, &files, &opaque, &lock)
         }
-        Source::Edit(revision) => {
+        ContentSource::Edit(revision) => {
             let snapshot = open.snapshot(revision.tree)?;
             Ok(Content {
                 opaque: snapshot.opaque.clone(),
                 ..Content::of(snapshot.files.clone())
             })
         }
-        Source::Upgrade {
+        ContentSource::Upgrade {
             old,
             new,
             local,
@@ -173,7 +173,7 @@ fn shown(path: &[u8]) -> String {
 }
 
 fn cloned(
-    open: &Open,
+    open: &OpenRepository,
     package: &PackageName,
     files: &Files,
     opaque: &[Opaque],
@@ -261,7 +261,7 @@ async fn elsewhere(
 /// The upgrade task as people ask for it: a three-way merge with the raw upstreams, as Porch's.
 async fn upgraded(
     engine: &Engine,
-    open: &Arc<Open>,
+    open: &Arc<OpenRepository>,
     key: &PackageKey,
     (old, new, local): (&Revision, &Revision, &Revision),
     strategy: Strategy,

@@ -79,16 +79,16 @@ impl engine::ports::Faults for Deaths {
 }
 
 impl store::Faults for Deaths {
-    fn at(&self, url: &str, point: store::Point) -> store::Verdict {
+    fn at(&self, url: &str, point: store::Point) -> store::FaultVerdict {
         use store::Point::{BeforeFetch, BeforePush, BeforeRemoval};
         let asks = matches!(point, BeforeFetch | BeforePush | BeforeRemoval);
         if asks && *self.away.lock().expect("no panic") == Some(url) {
-            return store::Verdict::Unreachable;
+            return store::FaultVerdict::Unreachable;
         }
         if self.pass(&format!("store {point:?}")) {
-            store::Verdict::Die
+            store::FaultVerdict::Die
         } else {
-            store::Verdict::Go
+            store::FaultVerdict::Go
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::planned::{FleetPlan, Target, Verdict};
+use engine::planned::{FleetPlan, PlannedTarget, Verdict};
 use model::{FileMode, Files, Lifecycle, Revision, TreeId};
 use package::changes;
 
@@ -95,7 +95,7 @@ fn beside(
 }
 
 /// The law of classes: what its class says, with the target's inputs put in, turns what is published into its draft.
-async fn as_its_class(world: &World, plan: &FleetPlan, target: &Target) {
+async fn as_its_class(world: &World, plan: &FleetPlan, target: &PlannedTarget) {
     let class = &plan.classes[&target.class.expect("a class")];
     let (repository, package) = target.place.as_ref().expect("a place");
     let all = world.twin.revisions();

@@ -10,15 +10,15 @@ use select::Select;
 
 use crate::budget::Budget;
 use crate::config::Config;
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     if config.is_absent() {
-        return Report::failure("FunctionConfig is missing. Expect `ApplyReplacements`");
+        return FunctionReport::failure("FunctionConfig is missing. Expect `ApplyReplacements`");
     }
     if config.kind() != "ApplyReplacements" {
         let (kind, version) = (config.kind(), config.api_version());
-        return Report::failure(format!(
+        return FunctionReport::failure(format!(
             "unknown functionConfig Kind={kind} ApiVersion={version}, expect `ApplyReplacements`"
         ));
     }
@@ -28,11 +28,11 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     let budget = Budget::default();
     for replacement in replacements.map(|seq| seq.items()).unwrap_or_default() {
         if let Err(message) = apply(&mut changed, replacement, &budget) {
-            return Report::failure(message);
+            return FunctionReport::failure(message);
         }
     }
     *items = changed;
-    Report::default()
+    FunctionReport::default()
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {

@@ -11,16 +11,16 @@ use crate::goquote::{list, quote};
 use crate::report::{at_field, info};
 use crate::setters::{Values, clean, current_values, pattern, placeholders, resolved, substitute};
 use crate::walk::{Visit, walk};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 type Setters = Vec<(String, String)>;
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     apply(items, &config.data_pairs())
 }
 
 /// Applies setters to all resources.
-fn apply(items: &mut [Item], setters: &Setters) -> Report {
+fn apply(items: &mut [Item], setters: &Setters) -> FunctionReport {
     let mut results = Vec::new();
     let values = resolved(setters);
     let budget = Budget::default();
@@ -37,8 +37,8 @@ fn apply(items: &mut [Item], setters: &Setters) -> Report {
             at_field(item, field, format!("set field value to {}", quote(value)))
         }));
         if let Err(message) = outcome {
-            let failure = Report::failure(format!("failed to apply setters: {message}"));
-            return Report {
+            let failure = FunctionReport::failure(format!("failed to apply setters: {message}"));
+            return FunctionReport {
                 stderr: message,
                 ..failure
             };
@@ -47,7 +47,7 @@ fn apply(items: &mut [Item], setters: &Setters) -> Report {
     if results.is_empty() {
         results.push(info("no matches for input setter(s)"));
     }
-    Report::of(results)
+    FunctionReport::of(results)
 }
 
 struct Apply<'s> {

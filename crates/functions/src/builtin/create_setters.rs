@@ -7,9 +7,9 @@ use crate::config::Config;
 use crate::goquote::{list, quote};
 use crate::report::at_field;
 use crate::walk::{Visit, walk};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     let results = Setters::configure(config).and_then(|setters| {
         let results = setters.create(items)?;
         if results.is_empty() {
@@ -18,12 +18,12 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         Ok(results)
     });
     match results {
-        Ok(results) => Report::of(results),
+        Ok(results) => FunctionReport::of(results),
         Err(message) => {
             let text = format!("failed to create setters: {message}");
-            Report {
+            FunctionReport {
                 stderr: message,
-                ..Report::failure(text)
+                ..FunctionReport::failure(text)
             }
         }
     }

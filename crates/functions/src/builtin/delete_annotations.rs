@@ -5,13 +5,13 @@ use yaml::owned::Value;
 use crate::config::Config;
 use crate::goquote::list;
 use crate::report::{at_file, info};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     let keys = config.data("annotationKeys").unwrap_or_default();
     if keys.is_empty() {
         // The words, typing error included, are the catalog's.
-        return Report::failure(
+        return FunctionReport::failure(
             "annotationKeys was not provided as part of the config or paramters to the function",
         );
     }
@@ -37,14 +37,14 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         take_off(item.value_mut(), &here);
     }
     if count == 0 {
-        return Report::of([info(
+        return FunctionReport::of([info(
             "None of the resources had the provided annotations to delete",
         )]);
     }
     let first = info(format!(
         "The provided annotations were deleted from {count} resource(s)"
     ));
-    Report::of(std::iter::once(first).chain(removed))
+    FunctionReport::of(std::iter::once(first).chain(removed))
 }
 
 fn take_off(value: &mut Value, keys: &[&str]) {

@@ -6,7 +6,7 @@ use yaml::owned::Value;
 
 use crate::config::Config;
 use crate::kinds::namespaced;
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 const DEPENDS_ON: &str = "config.kubernetes.io/depends-on";
 
@@ -100,27 +100,27 @@ struct Wanted {
 /// Old and new names, by kind and namespace.
 type Renamed = BTreeMap<(String, String, String), String>;
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     let wanted = match Wanted::read(config) {
         Ok(wanted) => wanted,
         Err(message) => {
             let stderr = format!("failed to load the `functionConfig`: {message}");
-            return Report {
+            return FunctionReport {
                 stderr,
                 refused: true,
-                ..Report::default()
+                ..FunctionReport::default()
             };
         }
     };
     if let Err(why) = items.iter().try_for_each(Item::is_named) {
-        return Report {
+        return FunctionReport {
             stderr: format!("failed to convert items to resource map: {why}"),
             refused: true,
-            ..Report::default()
+            ..FunctionReport::default()
         };
     }
     let Some(wanted) = wanted else {
-        return Report::default();
+        return FunctionReport::default();
     };
     let mut renamed = Renamed::new();
     let mut dependencies = BTreeMap::new();
@@ -144,7 +144,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     for item in items.iter_mut() {
         follow(item, &renamed, &dependencies);
     }
-    Report::default()
+    FunctionReport::default()
 }
 
 impl Wanted {

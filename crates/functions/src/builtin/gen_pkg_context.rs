@@ -7,17 +7,17 @@ use yaml::owned::Value;
 
 use crate::config::Config;
 use crate::report::info;
-use crate::{Item, LOCAL_CONFIG, Report};
+use crate::{FunctionReport, Item, LOCAL_CONFIG};
 
 const NAME: &str = "kptfile.kpt.dev";
 const FILE: &str = "package-context.yaml";
 
 /// Acts on the package whose Kptfile stands at the root of the list, and on it alone. What is in the context already stays
 /// (V13).
-pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> FunctionReport {
     let root = |item: &&Item| item.kind() == "Kptfile" && item.path.as_deref() == Some("Kptfile");
     let Some(name) = items.iter().find(root).map(|item| item.name().to_owned()) else {
-        return Report::default();
+        return FunctionReport::default();
     };
     let subpackages = subpackages(items);
     let context = items.iter_mut().find(|item| {
@@ -34,7 +34,7 @@ pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> Report {
         }
         None => items.push(made(&name)),
     }
-    Report::of([FunctionResultItem {
+    FunctionReport::of([FunctionResultItem {
         file: Some((FILE.to_owned(), None)),
         ..info("generated package context")
     }])

@@ -15,20 +15,24 @@ pub use schemas::{SchemaError, Schemas};
 
 use crate::config::Config;
 use crate::report::result;
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 /// More errors than this of one resource are not listed.
 const ERRORS: usize = 100;
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>, schemas: Option<&Schemas>) -> Report {
+pub(crate) fn run(
+    items: &mut Vec<Item>,
+    config: Config<'_>,
+    schemas: Option<&Schemas>,
+) -> FunctionReport {
     let Some(schemas) = schemas else {
-        return Report::failure(
+        return FunctionReport::failure(
             "there are no schemas to check against: start with --schemas=DIR, a directory that holds Kubernetes' \
              OpenAPI document, definitions of custom resources or JSON schemas",
         );
     };
     let options = Options::read(config);
-    let mut report = Report::default();
+    let mut report = FunctionReport::default();
     if options.located {
         report.stderr.push_str(
             "schema_location is not used: nothing is fetched, schemas come from --schemas\n",

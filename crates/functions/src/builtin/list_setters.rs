@@ -8,9 +8,9 @@ use crate::config::{Config, pairs};
 use crate::report::{info, warning};
 use crate::setters::{clean, current_values, pattern};
 use crate::walk::{Visit, walk};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
-pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> FunctionReport {
     let mut found = SettersFound::default();
     for (name, text) in declared(items) {
         match array(&text) {
@@ -22,14 +22,14 @@ pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> Report {
         // Nothing is changed: the walk needs a value that it could change.
         let mut copy = Value::clone(&item.value);
         if let Err(message) = walk(&mut copy, &mut found) {
-            return Report::failure(message);
+            return FunctionReport::failure(message);
         }
     }
     let all = found.lines();
     if all.is_empty() {
-        return Report::of([warning("no setters found")]);
+        return FunctionReport::of([warning("no setters found")]);
     }
-    Report::of(all.into_iter().map(info))
+    FunctionReport::of(all.into_iter().map(info))
 }
 
 #[derive(Default)]

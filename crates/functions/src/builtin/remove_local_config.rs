@@ -3,9 +3,9 @@
 use crate::config::Config;
 use crate::goquote::list;
 use crate::report::{at_file, info, warning};
-use crate::{Item, LOCAL_CONFIG, Report};
+use crate::{FunctionReport, Item, LOCAL_CONFIG};
 
-pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> FunctionReport {
     let is_local = |item: &Item| {
         item.annotation(LOCAL_CONFIG)
             .is_some_and(|value| value.eq_ignore_ascii_case("true"))
@@ -17,9 +17,9 @@ pub(crate) fn run(items: &mut Vec<Item>, _config: Config<'_>) -> Report {
         .collect();
     if pruned.is_empty() {
         let message = "Found no resources to prune with the local config annotation";
-        return Report::of([warning(message)]);
+        return FunctionReport::of([warning(message)]);
     }
     items.retain(|item| !is_local(item));
     let first = info(format!("Number of resources pruned: {}", pruned.len()));
-    Report::of(std::iter::once(first).chain(pruned))
+    FunctionReport::of(std::iter::once(first).chain(pruned))
 }

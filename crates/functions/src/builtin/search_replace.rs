@@ -13,7 +13,7 @@ use crate::goquote::quote;
 use crate::report::{at_field, info};
 use crate::setters::{clean, placeholders};
 use crate::walk::{Visit, walk};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 const MATCHERS: [&str; 6] = [
     "by-value",
@@ -37,7 +37,7 @@ struct Search {
     budget: Budget,
 }
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     match search(items, config) {
         Ok(report) => report,
         Err(message) => {
@@ -45,15 +45,15 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
                 "failed to perform search-replace operation: {}",
                 quote(&message)
             );
-            Report {
+            FunctionReport {
                 stderr: message,
-                ..Report::failure(text)
+                ..FunctionReport::failure(text)
             }
         }
     }
 }
 
-fn search(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
+fn search(items: &mut [Item], config: Config<'_>) -> Result<FunctionReport, String> {
     let search = Search::configure(config)?;
     let action = if search.changes() {
         "Mutated"
@@ -101,7 +101,7 @@ fn search(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
     if results.is_empty() {
         results.push(info("no matches"));
     }
-    Ok(Report::of(results))
+    Ok(FunctionReport::of(results))
 }
 
 /// The search at work on one resource.

@@ -4,7 +4,7 @@ use yaml::owned::Value;
 
 use crate::config::{Config, sorted_pairs};
 use crate::report::{at_field, info};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 /// A place for annotations: which kinds have it, and whether it is made where it is missing.
 struct AnnotationPlace {
@@ -43,15 +43,15 @@ const PLACES: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     let (wanted, places) = match configure(config) {
         Ok(configured) => configured,
         Err(message) => {
             let message = format!("failed to configure function: {message}");
             let stderr = format!("[error]: {message}");
-            return Report {
+            return FunctionReport {
                 stderr,
-                ..Report::failure(message)
+                ..FunctionReport::failure(message)
             };
         }
     };
@@ -62,7 +62,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     let json = escape_html(&serde_json::Value::Object(json).to_string());
     let message = format!("set annotations: {json}");
     if let Err(why) = items.iter().try_for_each(Item::is_named) {
-        return Report::failure(format!("failed to run function: {why}"));
+        return FunctionReport::failure(format!("failed to run function: {why}"));
     }
     let mut results = Vec::new();
     for item in items.iter_mut() {
@@ -83,7 +83,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     if results.is_empty() {
         results.push(info("no annotations applied"));
     }
-    Report::of(results)
+    FunctionReport::of(results)
 }
 
 type Configured = (Vec<(String, String)>, Vec<AnnotationPlace>);

@@ -5,22 +5,22 @@ use yaml::owned::Value;
 use crate::config::Config;
 use crate::goquote::list;
 use crate::report::{at_file, info, warning};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     match set(items, config) {
         Ok(report) => report,
         Err(message) => {
             let text = format!("failed to process policies: {message}");
-            Report {
+            FunctionReport {
                 stderr: message,
-                ..Report::failure(text)
+                ..FunctionReport::failure(text)
             }
         }
     }
 }
 
-fn set(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
+fn set(items: &mut [Item], config: Config<'_>) -> Result<FunctionReport, String> {
     if config.data_pairs().len() != 1 {
         return Err("expecting exactly 1 enforcementAction as part of the ConfigMap".to_owned());
     }
@@ -48,7 +48,7 @@ fn set(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
     }
     let action = list([action]);
     if policies.is_empty() {
-        return Ok(Report::of([warning(format!(
+        return Ok(FunctionReport::of([warning(format!(
             "Found no policy to set to {action}"
         ))]));
     }
@@ -56,5 +56,5 @@ fn set(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
         "Number of policies set to {action}: {}",
         policies.len()
     ));
-    Ok(Report::of(std::iter::once(first).chain(policies)))
+    Ok(FunctionReport::of(std::iter::once(first).chain(policies)))
 }

@@ -11,7 +11,7 @@ use yaml::owned::Value;
 use crate::config::Config;
 use crate::regexes;
 use crate::report::{error, info};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 /// The kinds whose containers are looked at, of whatever group, and where those are.
 const KINDS: &[(&str, &[&str])] = &[
@@ -33,7 +33,7 @@ struct Wanted {
     digest: String,
 }
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     let wanted = match Wanted::read(config) {
         Ok(wanted) => wanted,
         Err(message) => {
@@ -41,7 +41,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
                 .is_absent()
                 .then(|| info("`FunctionConfig` is not given"));
             let failure = format!("function is terminated: {message}");
-            return Report::of(absent.into_iter().chain([error(message), error(failure)]));
+            return FunctionReport::of(absent.into_iter().chain([error(message), error(failure)]));
         }
     };
     let mut count = 0;
@@ -53,7 +53,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
             count += wanted.field(item.value_mut(), &path);
         }
     }
-    Report::of([info(format!(
+    FunctionReport::of([info(format!(
         "summary: updated a total of {count} image(s)"
     ))])
 }
@@ -208,10 +208,10 @@ mod tests {
 
     use super::{run, split};
     use crate::config::Config;
-    use crate::{Item, Report, wire};
+    use crate::{FunctionReport, Item, wire};
 
     /// The image of a deployment's container, and what was reported.
-    fn set(image: &str, data: &[(&str, &str)]) -> (String, Report) {
+    fn set(image: &str, data: &[(&str, &str)]) -> (String, FunctionReport) {
         let data = data.iter().map(|(key, text)| (*key, Value::string(*text)));
         let config = Value::map([
             ("apiVersion", Value::string("v1")),
@@ -233,7 +233,7 @@ mod tests {
         )
     }
 
-    fn told(report: &Report) -> &str {
+    fn told(report: &FunctionReport) -> &str {
         &report.results[0].message
     }
 

@@ -4,7 +4,7 @@ use yaml::owned::Value;
 
 use crate::config::{Config, sorted_pairs};
 use crate::report::{error, info, warning};
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 const META: &[&str] = &["metadata", "labels"];
 const SELECTOR: &[&str] = &["selector", "matchLabels"];
@@ -16,17 +16,19 @@ struct Labels {
     count: usize,
 }
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     if items.iter().all(Item::is_local_config) {
-        return Report::of([info("no input resources")]);
+        return FunctionReport::of([info("no input resources")]);
     }
     let wanted = match wanted(config) {
         Ok(wanted) if wanted.is_empty() => {
-            return Report::of([warning("no `labels` arguments are given in FunctionConfig")]);
+            return FunctionReport::of([warning(
+                "no `labels` arguments are given in FunctionConfig",
+            )]);
         }
         Ok(wanted) => wanted,
         // The catalog's function calls it `info` and fails: a result says no less than the exit code (M26).
-        Err(message) => return Report::failure(message),
+        Err(message) => return FunctionReport::failure(message),
     };
     let mut labels = Labels { wanted, count: 0 };
     let mut results = Vec::new();
@@ -38,7 +40,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         }
     }
     results.push(info(format!("set {} labels in total", labels.count)));
-    Report::of(results)
+    FunctionReport::of(results)
 }
 
 fn wanted(config: Config<'_>) -> Result<Vec<(String, String)>, String> {

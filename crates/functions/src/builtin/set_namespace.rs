@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::goquote::{list, quote};
 use crate::kinds::namespaced;
 use crate::report::{error, info};
-use crate::{Item, Report, UPSTREAM_IDENTIFIER};
+use crate::{FunctionReport, Item, UPSTREAM_IDENTIFIER};
 
 const DEFAULT: &str = "default";
 const CLUSTER: &str = "~C";
@@ -36,13 +36,13 @@ struct Changes {
     notes: Vec<model::FunctionResultItem>,
 }
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     let wanted = match wanted(config) {
         Ok(wanted) => wanted,
         Err(message) => {
             let mut failure = error(message);
             failure.resource = config.item().map(|item| item.reference());
-            return Report::of([failure]);
+            return FunctionReport::of([failure]);
         }
     };
     let before: BTreeSet<String> = items
@@ -67,7 +67,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     if wanted.create {
         results.extend(create(items, &wanted.namespace).map(info));
     }
-    Report::of(results)
+    FunctionReport::of(results)
 }
 
 fn wanted(config: Config<'_>) -> Result<Wanted, String> {

@@ -3,7 +3,7 @@
 use yaml::owned::Value;
 
 use crate::config::Config;
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 const SETTER: &str = "project-id";
 const ANNOTATION: &str = "cnrm.cloud.google.com/project-id";
@@ -13,15 +13,15 @@ const GROUPS: &str = ".cnrm.cloud.google.com";
 const CONFIGURATION: &str = "core.cnrm.cloud.google.com";
 const FUNCTION: &str = "gcr.io/kpt-fn/apply-setters:v0.2";
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     match set(items, config.data(SETTER).unwrap_or_default()) {
-        Ok(()) => Report::default(),
+        Ok(()) => FunctionReport::default(),
         Err(message) => {
             let stderr = format!("failed to set project-id setter: {message}");
-            Report {
+            FunctionReport {
                 stderr,
                 refused: true,
-                ..Report::default()
+                ..FunctionReport::default()
             }
         }
     }

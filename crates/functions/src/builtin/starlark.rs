@@ -23,7 +23,7 @@ use bridge::Told;
 
 use crate::config::Config;
 use crate::report::error;
-use crate::{Item, Report, wire};
+use crate::{FunctionReport, Item, wire};
 
 /// Calls and loop turns of one script.
 const STEPS: u64 = 2_000_000;
@@ -36,14 +36,14 @@ const TIME: Duration = Duration::from_secs(30);
 /// Stack of the thread that runs it: enough for what `bounds` lets through.
 const STACK: usize = 64 << 20;
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     let (name, source) = match script(config) {
         Ok(script) => script,
-        Err(why) => return Report::failure(why),
+        Err(why) => return FunctionReport::failure(why),
     };
     let script = match bounds::read(name, &source) {
         Ok(script) => script,
-        Err(why) => return Report::failure(why),
+        Err(why) => return FunctionReport::failure(why),
     };
     let input = bridge::input(items, config.0);
     let floats = bridge::whole_floats(&input);
@@ -60,9 +60,9 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     let mut answer = match answer {
         Ok(answer) => answer,
         Err(told) => {
-            return Report {
+            return FunctionReport {
                 stderr: told.place.unwrap_or_default(),
-                ..Report::failure(told.message)
+                ..FunctionReport::failure(told.message)
             };
         }
     };
@@ -76,14 +76,14 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     match bridge::in_range(&answer.list).and_then(|()| bridge::output(items, &answer.list)) {
         Ok(changed) => {
             *items = changed;
-            Report {
+            FunctionReport {
                 stderr,
-                ..Report::default()
+                ..FunctionReport::default()
             }
         }
-        Err(why) => Report {
+        Err(why) => FunctionReport {
             stderr,
-            ..Report::of([error(why)])
+            ..FunctionReport::of([error(why)])
         },
     }
 }

@@ -3,10 +3,10 @@ use yaml::owned::Value;
 
 use super::{apply_setters, ensure_name_substring, set_annotations};
 use crate::config::Config;
-use crate::{Item, Report, builtins, wire};
+use crate::{FunctionReport, Item, builtins, wire};
 
 /// One of the functions.
-type Run = fn(&mut Vec<Item>, Config<'_>) -> Report;
+type Run = fn(&mut Vec<Item>, Config<'_>) -> FunctionReport;
 
 /// What a function says of an item that is no resource.
 fn said(run: Run, data: &str, item: &str) -> String {

@@ -3,13 +3,13 @@
 use yaml::owned::Value;
 
 use crate::config::Config;
-use crate::{Item, Report};
+use crate::{FunctionReport, Item};
 
 const TARGET: &str = "config.kubernetes.io/target-path";
 
-pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> FunctionReport {
     let Some(wanted) = config.0.filter(|_| !config.is_absent()) else {
-        return Report::failure("the resource to upsert must be given as functionConfig");
+        return FunctionReport::failure("the resource to upsert must be given as functionConfig");
     };
     let listed = wanted
         .get("items")
@@ -17,10 +17,10 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         .filter(|_| config.kind().ends_with("List"));
     let wanted = listed.map_or_else(|| std::slice::from_ref(wanted), |list| list.items());
     if let Some(why) = wanted.iter().find_map(no_target) {
-        return Report::failure(why);
+        return FunctionReport::failure(why);
     }
     wanted.iter().for_each(|wanted| upsert(items, wanted));
-    Report::default()
+    FunctionReport::default()
 }
 
 /// Why nothing can be added at the path that a resource names: where no resource is read from, each run would add another.

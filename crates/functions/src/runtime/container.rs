@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 
-use super::{Call, Limits, Outcome, RunError, Runner, filter, process};
+use super::{FunctionCall, FunctionOutcome, Limits, RunError, Runner, filter, process};
 
 /// Processes and threads of one function.
 const PROCESSES: &str = "256";
@@ -82,7 +82,7 @@ impl Container {
 
 #[async_trait]
 impl Runner for Container {
-    async fn run(&self, call: Call, limits: &Limits) -> Result<Outcome, RunError> {
+    async fn run(&self, call: FunctionCall, limits: &Limits) -> Result<FunctionOutcome, RunError> {
         static STARTED: AtomicU64 = AtomicU64::new(0);
         let image = call.function.image.clone().unwrap_or_default();
         check(&image)?;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Call, Limits, Outcome, RunError, Runner, filter};
+use super::{FunctionCall, FunctionOutcome, Limits, RunError, Runner, filter};
 
 /// Runs commands as filters of a ResourceList.
 ///
@@ -13,7 +13,7 @@ pub struct Exec;
 
 #[async_trait]
 impl Runner for Exec {
-    async fn run(&self, call: Call, limits: &Limits) -> Result<Outcome, RunError> {
+    async fn run(&self, call: FunctionCall, limits: &Limits) -> Result<FunctionOutcome, RunError> {
         let command = call.function.exec.clone().unwrap_or_default();
         let argv = words(&command).ok_or_else(|| RunError::Start {
             function: command.clone(),

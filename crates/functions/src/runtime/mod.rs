@@ -25,7 +25,7 @@ pub use wasm::Wasm;
 use crate::builtin::kubeconform::Schemas;
 use crate::here::BuiltIns;
 use crate::registry::Needs;
-use crate::runner::{Call, Limits, Outcome, RunError, Runner};
+use crate::runner::{FunctionCall, FunctionOutcome, Limits, RunError, Runner};
 use crate::{find, is_heavy, wire};
 
 /// The runtimes that are enabled.
@@ -70,9 +70,9 @@ impl Runtimes {
         &self,
         program: &Path,
         name: &str,
-        call: &Call,
+        call: &FunctionCall,
         limits: &Limits,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<FunctionOutcome, RunError> {
         let program = program.display().to_string();
         let argv = [program.as_str(), "fn", "run", "--here", name].map(str::to_owned);
         filter(name, &process::bounded(&argv, limits), call, limits).await
@@ -81,7 +81,7 @@ impl Runtimes {
 
 #[async_trait]
 impl Runner for Runtimes {
-    async fn run(&self, call: Call, limits: &Limits) -> Result<Outcome, RunError> {
+    async fn run(&self, call: FunctionCall, limits: &Limits) -> Result<FunctionOutcome, RunError> {
         let limits = limits.within(&self.limits);
         let Some(image) = call.function.image.clone() else {
             return match &self.exec {
@@ -112,9 +112,9 @@ impl Runner for Runtimes {
 async fn filter(
     label: &str,
     argv: &[String],
-    call: &Call,
+    call: &FunctionCall,
     limits: &Limits,
-) -> Result<Outcome, RunError> {
+) -> Result<FunctionOutcome, RunError> {
     let printed = process::run(label, argv, wire::request(call), limits).await?;
     outcome(label, call, &printed.stdout, printed.stderr, printed.code)
 }
@@ -122,12 +122,12 @@ async fn filter(
 /// What a function's output means. A function that failed need not print a list.
 fn outcome(
     label: &str,
-    call: &Call,
+    call: &FunctionCall,
     stdout: &str,
     stderr: String,
     code: i32,
-) -> Result<Outcome, RunError> {
-    let failed = |stderr: String| Outcome {
+) -> Result<FunctionOutcome, RunError> {
+    let failed = |stderr: String| FunctionOutcome {
         items: call.items.clone(),
         results: Vec::new(),
         stderr,
@@ -144,7 +144,7 @@ fn outcome(
         });
     }
     match wire::reply(stdout, &call.items) {
-        Ok(list) => Ok(Outcome {
+        Ok(list) => Ok(FunctionOutcome {
             items: list.items,
             results: list.results,
             stderr,

@@ -13,7 +13,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
 
-use super::{Call, Limits, Outcome, RunError, Runner, outcome};
+use super::{FunctionCall, FunctionOutcome, Limits, RunError, Runner, outcome};
 use crate::wire;
 
 /// The method that evaluates a function.
@@ -102,7 +102,7 @@ impl Remote {
 
 #[async_trait]
 impl Runner for Remote {
-    async fn run(&self, call: Call, limits: &Limits) -> Result<Outcome, RunError> {
+    async fn run(&self, call: FunctionCall, limits: &Limits) -> Result<FunctionOutcome, RunError> {
         let image = call.function.image.clone().unwrap_or_default();
         let request = EvaluateRequest {
             resource_list: wire::request(&call).into_bytes(),
@@ -130,10 +130,10 @@ impl Runner for Remote {
 /// What a status means: the runner reports a function that failed as one, too.
 fn refused(
     image: String,
-    call: &Call,
+    call: &FunctionCall,
     status: &Status,
     limits: &Limits,
-) -> Result<Outcome, RunError> {
+) -> Result<FunctionOutcome, RunError> {
     let why = status.message().to_owned();
     match status.code() {
         Code::DeadlineExceeded | Code::Cancelled => Err(RunError::Limit {
@@ -148,7 +148,7 @@ fn refused(
             function: image,
             why,
         }),
-        _ => Ok(Outcome {
+        _ => Ok(FunctionOutcome {
             items: call.items.clone(),
             results: Vec::new(),
             stderr: why,

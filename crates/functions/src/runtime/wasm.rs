@@ -13,7 +13,7 @@ use wasmtime_wasi::p1::{WasiP1Ctx, add_to_linker_sync};
 use wasmtime_wasi::p2::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use wasmtime_wasi::{I32Exit, WasiCtxBuilder};
 
-use super::{Call, Limits, Outcome, RunError, Runner, outcome};
+use super::{FunctionCall, FunctionOutcome, Limits, RunError, Runner, outcome};
 use crate::{short_name, wire};
 
 /// How often running modules are asked whether their time is over.
@@ -90,7 +90,12 @@ impl Wasm {
         Ok(module)
     }
 
-    fn call(&self, image: &str, call: &Call, limits: &Limits) -> Result<Outcome, RunError> {
+    fn call(
+        &self,
+        image: &str,
+        call: &FunctionCall,
+        limits: &Limits,
+    ) -> Result<FunctionOutcome, RunError> {
         let start = |error: wasmtime::Error| RunError::Start {
             function: image.to_owned(),
             why: format!("{error:#}"),
@@ -148,7 +153,7 @@ impl Wasm {
                     return Err(limit(format!("{} MiB of memory", limits.memory >> 20)));
                 }
                 _ => {
-                    return Ok(Outcome {
+                    return Ok(FunctionOutcome {
                         items: call.items.clone(),
                         results: Vec::new(),
                         stderr: format!("{told}{error:#}\n"),
@@ -163,7 +168,7 @@ impl Wasm {
 
 #[async_trait]
 impl Runner for Wasm {
-    async fn run(&self, call: Call, limits: &Limits) -> Result<Outcome, RunError> {
+    async fn run(&self, call: FunctionCall, limits: &Limits) -> Result<FunctionOutcome, RunError> {
         let image = call.function.image.clone().unwrap_or_default();
         let (this, limits, name) = (self.clone(), *limits, image.clone());
         let work = tokio::task::spawn_blocking(move || this.call(&name, &call, &limits));

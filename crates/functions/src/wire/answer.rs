@@ -7,7 +7,7 @@ use yaml::owned::{Value, rewrite};
 use yaml::{Limits, Stream};
 
 use super::{INDEXES, PATHS, ReadError, ResourceList, entries, is_mark};
-use crate::{Call, Item, Outcome};
+use crate::{FunctionCall, FunctionOutcome, Item};
 
 /// A change that cannot be written so that it reads back as meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,14 +16,14 @@ pub struct WriteError(#[source] yaml::Error);
 
 /// A ResourceList with its text.
 #[derive(Debug, Clone)]
-pub struct Document {
+pub struct ResourceListText {
     stream: Stream,
     at: usize,
     list: Value,
     read: ResourceList,
 }
 
-impl Document {
+impl ResourceListText {
     /// Reads a ResourceList; an empty text is an empty list.
     ///
     /// # Errors
@@ -51,9 +51,9 @@ impl Document {
     }
 
     /// The call that it asks for, with a configuration that replaces its own.
-    pub fn call(&self, function: Function, config: Option<Arc<Value>>) -> Call {
+    pub fn call(&self, function: Function, config: Option<Arc<Value>>) -> FunctionCall {
         let items = self.read.items.iter().zip(0..);
-        Call {
+        FunctionCall {
             function,
             config: config.or_else(|| self.read.config.clone()),
             items: items
@@ -65,11 +65,11 @@ impl Document {
         }
     }
 
-    /// Its text with what a call of [`Document::call`] made of it. Results are added to those that are there.
+    /// Its text with what a call of [`ResourceListText::call`] made of it. Results are added to those that are there.
     ///
     /// # Errors
     /// A value that cannot be written in its place.
-    pub fn answer(&self, outcome: &Outcome) -> Result<String, WriteError> {
+    pub fn answer(&self, outcome: &FunctionOutcome) -> Result<String, WriteError> {
         let mut list = self.list.clone();
         let items = outcome.items.iter().map(|item| self.item(item)).collect();
         if let Some(seq) = list.get_mut("items").and_then(Value::as_seq_mut) {

@@ -8,10 +8,10 @@ use yaml::{Limits, Stream};
 
 use super::answer::{list, placed};
 use super::{ID, Marks, ReadError, ResourceList, entries, marked, read_results};
-use crate::{Call, Item};
+use crate::{FunctionCall, Item};
 
 /// The text that a function reads.
-pub(crate) fn request(call: &Call) -> String {
+pub(crate) fn request(call: &FunctionCall) -> String {
     to_text(&list_of(&call.items, call.config.as_deref()))
 }
 

@@ -11,7 +11,7 @@ use yaml::{Limits, Stream};
 
 use crate::Item;
 
-pub use answer::{Document, WriteError};
+pub use answer::{ResourceListText, WriteError};
 pub(crate) use exchange::{list_of, reply, reply_of, request, results_of};
 
 /// Annotations that carry a resource's place; only on the wire.

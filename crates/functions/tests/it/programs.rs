@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use functions::runtime::{Exec, Runtimes};
 use functions::wire::ResourceList;
-use functions::{Call, Item, Limits, Outcome, RunError, Runner};
+use functions::{FunctionCall, FunctionOutcome, Item, Limits, RunError, Runner};
 
 pub(crate) const LIST: &str = "\
 apiVersion: config.kubernetes.io/v1
@@ -28,10 +28,10 @@ items:
   metadata: {name: s}
 ";
 
-pub(crate) fn call(function: model::Function) -> Call {
+pub(crate) fn call(function: model::Function) -> FunctionCall {
     let list = ResourceList::read(LIST).unwrap();
     let items = list.items.into_iter().zip(10..);
-    Call {
+    FunctionCall {
         function,
         config: None,
         items: items
@@ -65,7 +65,7 @@ fn command(line: &str) -> model::Function {
     }
 }
 
-async fn run(line: &str, limits: &Limits) -> Result<Outcome, RunError> {
+async fn run(line: &str, limits: &Limits) -> Result<FunctionOutcome, RunError> {
     let runtimes = Runtimes {
         exec: Some(Exec),
         ..Runtimes::default()
@@ -74,7 +74,7 @@ async fn run(line: &str, limits: &Limits) -> Result<Outcome, RunError> {
 }
 
 /// What a function changed, with the comments that stayed.
-pub(crate) fn changed(outcome: &Outcome) {
+pub(crate) fn changed(outcome: &FunctionOutcome) {
     assert_eq!(outcome.exit_code, 0, "{}", outcome.stderr);
     let [web, secret] = outcome.items.as_slice() else {
         panic!("{:?}", outcome.items);

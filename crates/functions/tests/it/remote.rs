@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use functions::runtime::{EvaluateRequest, EvaluateResponse, Remote, Runtimes};
-use functions::wire::Document;
+use functions::wire::ResourceListText;
 use functions::{BuiltIns, Limits, RunError, Runner};
 use tonic::body::Body;
 use tonic::server::{Grpc, NamedService, UnaryService};
@@ -64,7 +64,7 @@ impl UnaryService<EvaluateRequest> for Evaluator {
                     answer(text.replace("namespace: old", "namespace: new"))
                 }
                 "example.com/builtin:v1" => {
-                    let document = Document::read(&text).unwrap();
+                    let document = ResourceListText::read(&text).unwrap();
                     let call = document.call(image("set-namespace"), None);
                     answer(document.answer(&BuiltIns.call(call).unwrap()).unwrap())
                 }

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use super::path::PathElement;
 use super::set::FieldSet;
-use super::shape::{Kind, Shape, fields};
+use super::shape::{MergeKind, Shape, fields};
 
 /// The paths that a wanted configuration names.
 pub(crate) fn paths(value: &Value, shape: Shape<'_>) -> FieldSet {
     let mut out = FieldSet::default();
     match (shape.kind(value), value) {
-        (Kind::Map, Value::Object(map)) => {
+        (MergeKind::Map, Value::Object(map)) => {
             for (name, found) in map {
                 let empty = found.is_null() || fields(found).is_some_and(Map::is_empty);
                 let always = empty || !shape.declares(name);
@@ -26,7 +26,7 @@ pub(crate) fn paths(value: &Value, shape: Shape<'_>) -> FieldSet {
                 );
             }
         }
-        (kind @ (Kind::Set | Kind::List(_)), Value::Array(list)) => {
+        (kind @ (MergeKind::Set | MergeKind::List(_)), Value::Array(list)) => {
             for (element, item) in shape.items(list, kind) {
                 add(&mut out, element, item, shape.item(), true);
             }
@@ -37,10 +37,10 @@ pub(crate) fn paths(value: &Value, shape: Shape<'_>) -> FieldSet {
 }
 
 fn add(out: &mut FieldSet, element: PathElement, value: &Value, shape: Shape<'_>, always: bool) {
-    if always || shape.kind(value) == Kind::Leaf {
+    if always || shape.kind(value) == MergeKind::Leaf {
         out.members.insert(element.clone());
     }
-    if shape.kind(value) != Kind::Leaf {
+    if shape.kind(value) != MergeKind::Leaf {
         out.put_below(element, paths(value, shape));
     }
 }
@@ -109,7 +109,7 @@ fn both(out: &mut Difference, element: &PathElement, old: &Value, new: &Value, s
     if same(old, new) {
         return;
     }
-    let leaf = |value: &Value| !value.is_null() && shape.kind(value) == Kind::Leaf;
+    let leaf = |value: &Value| !value.is_null() && shape.kind(value) == MergeKind::Leaf;
     if leaf(old) || leaf(new) {
         out.modified.members.insert(element.clone());
     }
@@ -127,11 +127,11 @@ fn same(a: &Value, b: &Value) -> bool {
 /// What lies directly below a value that is merged; nothing below a leaf.
 fn children<'v>(value: &'v Value, shape: Shape<'_>) -> BTreeMap<PathElement, &'v Value> {
     match (shape.kind(value), value) {
-        (Kind::Map, Value::Object(map)) => map
+        (MergeKind::Map, Value::Object(map)) => map
             .iter()
             .map(|(name, found)| (PathElement::field(name), found))
             .collect(),
-        (kind @ (Kind::Set | Kind::List(_)), Value::Array(list)) => {
+        (kind @ (MergeKind::Set | MergeKind::List(_)), Value::Array(list)) => {
             let mut out = BTreeMap::new();
             for (element, item) in shape.items(list, kind) {
                 out.entry(element).or_insert(item);
@@ -149,7 +149,7 @@ pub(crate) fn merge(live: Option<&Value>, wanted: Option<&Value>, shape: Shape<'
         (only, other) => return only.or(other).cloned().unwrap_or_default(),
     };
     match (live, wanted) {
-        (Value::Object(old), Value::Object(new)) if shape.kind(wanted) == Kind::Map => {
+        (Value::Object(old), Value::Object(new)) if shape.kind(wanted) == MergeKind::Map => {
             let mut out = Map::new();
             for (name, found) in old {
                 out.insert(
@@ -165,10 +165,14 @@ pub(crate) fn merge(live: Option<&Value>, wanted: Option<&Value>, shape: Shape<'
             Value::Object(out)
         }
         (Value::Array(old), Value::Array(new)) => match shape.kind(wanted) {
-            kind @ (Kind::Set | Kind::List(_)) => Value::Array(lists(old, new, kind, shape)),
+            kind @ (MergeKind::Set | MergeKind::List(_)) => {
+                Value::Array(lists(old, new, kind, shape))
+            }
             _ => wanted.clone(),
         },
-        (Value::Object(old), Value::Null) if shape.kind(live) == Kind::Map && !old.is_empty() => {
+        (Value::Object(old), Value::Null)
+            if shape.kind(live) == MergeKind::Map && !old.is_empty() =>
+        {
             live.clone()
         }
         _ => wanted.clone(),
@@ -177,7 +181,7 @@ pub(crate) fn merge(live: Option<&Value>, wanted: Option<&Value>, shape: Shape<'
 
 /// Interleaves two lists: the wanted items keep their order, items of the old that are not wanted stay where
 /// they stood relative to their neighbours (the order of structured-merge-diff).
-fn lists(old: &[Value], new: &[Value], kind: Kind<'_>, shape: Shape<'_>) -> Vec<Value> {
+fn lists(old: &[Value], new: &[Value], kind: MergeKind<'_>, shape: Shape<'_>) -> Vec<Value> {
     let (left, right) = (shape.items(old, kind), shape.items(new, kind));
     let index = |items: &[(PathElement, &Value)]| {
         items
@@ -237,7 +241,7 @@ fn lists(old: &[Value], new: &[Value], kind: Kind<'_>, shape: Shape<'_>) -> Vec<
 /// Takes the paths out of a value; null if nothing is left of a map or list.
 pub(crate) fn remove(value: &Value, paths: &FieldSet, shape: Shape<'_>) -> Value {
     match (shape.kind(value), value) {
-        (Kind::Map, Value::Object(map)) if !map.is_empty() => {
+        (MergeKind::Map, Value::Object(map)) if !map.is_empty() => {
             let mut out = Map::new();
             for (name, found) in map {
                 let element = PathElement::field(name);
@@ -255,7 +259,7 @@ pub(crate) fn remove(value: &Value, paths: &FieldSet, shape: Shape<'_>) -> Value
                 Value::Object(out)
             }
         }
-        (kind @ (Kind::Set | Kind::List(_)), Value::Array(list)) if !list.is_empty() => {
+        (kind @ (MergeKind::Set | MergeKind::List(_)), Value::Array(list)) if !list.is_empty() => {
             let mut out = Vec::new();
             for (element, item) in shape.items(list, kind) {
                 if paths.members.contains(&element) {

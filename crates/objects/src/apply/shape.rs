@@ -16,7 +16,7 @@ pub(crate) struct Shape<'a> {
 
 /// How a value at a place is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum MergeKind<'a> {
     /// One value: a scalar, or a list or map that is replaced as a whole.
     Leaf,
     /// By field or key.
@@ -60,29 +60,29 @@ impl<'a> Shape<'a> {
     }
 
     /// How a value of this place is merged; a value of another JSON type than the schema's is a leaf.
-    pub(crate) fn kind(self, value: &Value) -> Kind<'a> {
+    pub(crate) fn kind(self, value: &Value) -> MergeKind<'a> {
         let Some(node) = self.node else {
             return if value.is_object() {
-                Kind::Map
+                MergeKind::Map
             } else {
-                Kind::Leaf
+                MergeKind::Leaf
             };
         };
         let free = node.types.is_empty();
         match value {
             Value::Object(_) if free || node.types.contains(&Type::Object) => {
                 if node.atomic_map {
-                    Kind::Leaf
+                    MergeKind::Leaf
                 } else {
-                    Kind::Map
+                    MergeKind::Map
                 }
             }
             Value::Array(_) if free || node.types.contains(&Type::Array) => match &node.list_type {
-                ListType::Atomic => Kind::Leaf,
-                ListType::Set => Kind::Set,
-                ListType::Map(keys) => Kind::List(keys),
+                ListType::Atomic => MergeKind::Leaf,
+                ListType::Set => MergeKind::Set,
+                ListType::Map(keys) => MergeKind::List(keys),
             },
-            _ => Kind::Leaf,
+            _ => MergeKind::Leaf,
         }
     }
 
@@ -129,8 +129,8 @@ impl<'a> Shape<'a> {
     ///
     /// # Errors
     /// The key that is missing.
-    pub(crate) fn element(self, item: &Value, kind: Kind<'_>) -> Result<PathElement, String> {
-        let Kind::List(keys) = kind else {
+    pub(crate) fn element(self, item: &Value, kind: MergeKind<'_>) -> Result<PathElement, String> {
+        let MergeKind::List(keys) = kind else {
             return Ok(PathElement::Value(item.clone()));
         };
         let node = self.item().node;
@@ -156,7 +156,7 @@ impl<'a> Shape<'a> {
     pub(crate) fn items<'v>(
         self,
         list: &'v [Value],
-        kind: Kind<'_>,
+        kind: MergeKind<'_>,
     ) -> Vec<(PathElement, &'v Value)> {
         let name = |item: &'v Value| {
             let element = self.element(item, kind);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::path::PathElement;
-use super::shape::{Kind, Shape};
+use super::shape::{MergeKind, Shape};
 use crate::printed::{go_type, go_value};
 use crate::schema::{Node, Structural, Type, index, quote, step};
 
@@ -70,7 +70,7 @@ fn items(list: &[Value], value: &Value, shape: Shape<'_>, path: &str, found: &mu
     let mut seen: BTreeSet<PathElement> = BTreeSet::new();
     for (i, item) in list.iter().enumerate() {
         let at = match kind {
-            Kind::Set | Kind::List(_) => match shape.element(item, kind) {
+            MergeKind::Set | MergeKind::List(_) => match shape.element(item, kind) {
                 Ok(element) => {
                     let at = step(path, [&element.to_string(), "", ""]);
                     if seen.contains(&element) {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::Definition;
+use super::BuiltInKind;
 
 /// A null among texts or bytes is an empty one to Go.
 pub(super) fn texts_of_nulls(object: &mut Value) {
@@ -18,7 +18,7 @@ pub(super) fn texts_of_nulls(object: &mut Value) {
 }
 
 /// Brings an object of the kind into the form that is stored.
-pub(super) fn prepare(definition: &Definition, object: &mut Value) {
+pub(super) fn prepare(definition: &BuiltInKind, object: &mut Value) {
     let Some(map) = object.as_object_mut() else {
         return;
     };
@@ -63,7 +63,7 @@ pub(super) fn prepare(definition: &Definition, object: &mut Value) {
 
 /// Brings an object into the form in which it is read again: the real server's store does not tell an empty list from none, which
 /// whoever wrote it owns all the same.
-pub(super) fn settle(definition: &Definition, object: &mut Value) {
+pub(super) fn settle(definition: &BuiltInKind, object: &mut Value) {
     let roles = matches!(definition.kind, "Role" | "ClusterRole");
     if let Some(rules) = object
         .get_mut("rules")

@@ -1,6 +1,6 @@
 //! The table of built-in kinds: names, scope and verbs as the real server's discovery has them.
 
-use super::{Definition, Subresource};
+use super::{BuiltInKind, Subresource};
 use crate::names::NameRule;
 
 const ALL_VERBS: &[&str] = &[
@@ -25,7 +25,7 @@ const STATUS: Subresource = Subresource {
     verbs: &["get", "patch", "update"],
 };
 
-const BASE: Definition = Definition {
+const BASE: BuiltInKind = BuiltInKind {
     group: "",
     version: "v1",
     kind: "",
@@ -42,27 +42,27 @@ const BASE: Definition = Definition {
     key: "",
 };
 
-const ABSENT: Definition = Definition {
+const ABSENT: BuiltInKind = BuiltInKind {
     verbs: READ,
     key: "Absent",
     ..BASE
 };
 
-const RBAC: Definition = Definition {
+const RBAC: BuiltInKind = BuiltInKind {
     group: "rbac.authorization.k8s.io",
     name_rule: NameRule::PathSegment,
     ..BASE
 };
 
-const REVIEW: Definition = Definition {
+const REVIEW: BuiltInKind = BuiltInKind {
     group: "authorization.k8s.io",
     namespaced: false,
     verbs: CREATE,
     ..BASE
 };
 
-pub(super) const ALL: &[Definition] = &[
-    Definition {
+pub(super) const ALL: &[BuiltInKind] = &[
+    BuiltInKind {
         kind: "ConfigMap",
         plural: "configmaps",
         singular: "configmap",
@@ -70,7 +70,7 @@ pub(super) const ALL: &[Definition] = &[
         key: "ConfigMap",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         kind: "Event",
         plural: "events",
         singular: "event",
@@ -80,7 +80,7 @@ pub(super) const ALL: &[Definition] = &[
         key: "Event",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         kind: "Namespace",
         plural: "namespaces",
         singular: "namespace",
@@ -99,14 +99,14 @@ pub(super) const ALL: &[Definition] = &[
         key: "Namespace",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         kind: "Secret",
         plural: "secrets",
         singular: "secret",
         key: "Secret",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         kind: "ServiceAccount",
         plural: "serviceaccounts",
         singular: "serviceaccount",
@@ -119,28 +119,28 @@ pub(super) const ALL: &[Definition] = &[
         key: "ServiceAccount",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         kind: "LimitRange",
         plural: "limitranges",
         singular: "limitrange",
         short_names: &["limits"],
         ..ABSENT
     },
-    Definition {
+    BuiltInKind {
         kind: "ResourceQuota",
         plural: "resourcequotas",
         singular: "resourcequota",
         short_names: &["quota"],
         ..ABSENT
     },
-    Definition {
+    BuiltInKind {
         kind: "Service",
         plural: "services",
         singular: "service",
         short_names: &["svc"],
         ..ABSENT
     },
-    Definition {
+    BuiltInKind {
         group: "events.k8s.io",
         kind: "Event",
         plural: "events",
@@ -149,7 +149,7 @@ pub(super) const ALL: &[Definition] = &[
         key: "Event.events.k8s.io",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         group: "coordination.k8s.io",
         kind: "Lease",
         plural: "leases",
@@ -158,7 +158,7 @@ pub(super) const ALL: &[Definition] = &[
         key: "Lease",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         kind: "ClusterRoleBinding",
         plural: "clusterrolebindings",
         singular: "clusterrolebinding",
@@ -166,7 +166,7 @@ pub(super) const ALL: &[Definition] = &[
         key: "ClusterRoleBinding",
         ..RBAC
     },
-    Definition {
+    BuiltInKind {
         kind: "ClusterRole",
         plural: "clusterroles",
         singular: "clusterrole",
@@ -174,21 +174,21 @@ pub(super) const ALL: &[Definition] = &[
         key: "ClusterRole",
         ..RBAC
     },
-    Definition {
+    BuiltInKind {
         kind: "RoleBinding",
         plural: "rolebindings",
         singular: "rolebinding",
         key: "RoleBinding",
         ..RBAC
     },
-    Definition {
+    BuiltInKind {
         kind: "Role",
         plural: "roles",
         singular: "role",
         key: "Role",
         ..RBAC
     },
-    Definition {
+    BuiltInKind {
         group: "apiextensions.k8s.io",
         kind: "CustomResourceDefinition",
         plural: "customresourcedefinitions",
@@ -201,7 +201,7 @@ pub(super) const ALL: &[Definition] = &[
         key: "CustomResourceDefinition",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         group: "apiregistration.k8s.io",
         kind: "APIService",
         plural: "apiservices",
@@ -213,7 +213,7 @@ pub(super) const ALL: &[Definition] = &[
         key: "APIService",
         ..BASE
     },
-    Definition {
+    BuiltInKind {
         kind: "LocalSubjectAccessReview",
         plural: "localsubjectaccessreviews",
         singular: "localsubjectaccessreview",
@@ -221,28 +221,28 @@ pub(super) const ALL: &[Definition] = &[
         key: "LocalSubjectAccessReview",
         ..REVIEW
     },
-    Definition {
+    BuiltInKind {
         kind: "SelfSubjectAccessReview",
         plural: "selfsubjectaccessreviews",
         singular: "selfsubjectaccessreview",
         key: "SelfSubjectAccessReview",
         ..REVIEW
     },
-    Definition {
+    BuiltInKind {
         kind: "SelfSubjectRulesReview",
         plural: "selfsubjectrulesreviews",
         singular: "selfsubjectrulesreview",
         key: "SelfSubjectRulesReview",
         ..REVIEW
     },
-    Definition {
+    BuiltInKind {
         kind: "SubjectAccessReview",
         plural: "subjectaccessreviews",
         singular: "subjectaccessreview",
         key: "SubjectAccessReview",
         ..REVIEW
     },
-    Definition {
+    BuiltInKind {
         group: "authentication.k8s.io",
         kind: "SelfSubjectReview",
         plural: "selfsubjectreviews",
@@ -250,7 +250,7 @@ pub(super) const ALL: &[Definition] = &[
         key: "SelfSubjectReview",
         ..REVIEW
     },
-    Definition {
+    BuiltInKind {
         group: "authentication.k8s.io",
         kind: "TokenReview",
         plural: "tokenreviews",
@@ -261,7 +261,7 @@ pub(super) const ALL: &[Definition] = &[
 ];
 
 /// Bodies of `serviceaccounts/token`; no resource of its own.
-pub(super) static TOKEN_REQUEST: Definition = Definition {
+pub(super) static TOKEN_REQUEST: BuiltInKind = BuiltInKind {
     group: "authentication.k8s.io",
     kind: "TokenRequest",
     plural: "tokenrequests",

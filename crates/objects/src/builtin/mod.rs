@@ -1,7 +1,7 @@
 //! The kinds that the server itself brings, and the metadata rules that every kind shares.
 //!
 //! [`definitions`] is the list; each has what discovery, storage, tables and OpenAPI need, and
-//! [`Definition::prepare`] / [`Definition::validate`] its rules with the real server's texts. Nothing here
+//! [`BuiltInKind::prepare`] / [`BuiltInKind::validate`] its rules with the real server's texts. Nothing here
 //! stores or decides who may do what.
 
 pub mod crd;
@@ -34,7 +34,7 @@ pub(crate) struct Subresource {
 
 /// One built-in kind in one version.
 #[derive(Debug, Clone)]
-pub(crate) struct Definition {
+pub(crate) struct BuiltInKind {
     /// API group, empty for the core group.
     pub(crate) group: &'static str,
     /// API version.
@@ -80,11 +80,11 @@ static STRUCTURAL: LazyLock<BTreeMap<String, Structural>> = LazyLock::new(|| {
 
 /// All built-in kinds, in the order of discovery.
 #[must_use]
-pub(crate) fn definitions() -> &'static [Definition] {
+pub(crate) fn definitions() -> &'static [BuiltInKind] {
     kinds::ALL
 }
 
-/// What is wrong with the types of a `TokenRequest`, the body of `serviceaccounts/token`, as [`Definition::type_error`] says it.
+/// What is wrong with the types of a `TokenRequest`, the body of `serviceaccounts/token`, as [`BuiltInKind::type_error`] says it.
 /// It is no resource of its own.
 #[must_use]
 pub fn token_request_error(object: &Value) -> Option<String> {
@@ -93,13 +93,13 @@ pub fn token_request_error(object: &Value) -> Option<String> {
 
 /// The built-in kind of that group, version and plural.
 #[cfg(test)]
-pub(crate) fn definition(group: &str, version: &str, plural: &str) -> Option<&'static Definition> {
+pub(crate) fn definition(group: &str, version: &str, plural: &str) -> Option<&'static BuiltInKind> {
     definitions()
         .iter()
         .find(|d| d.group == group && d.version == version && d.plural == plural)
 }
 
-impl Definition {
+impl BuiltInKind {
     /// The schema text with descriptions, for OpenAPI.
     ///
     /// Besides OpenAPI's words it has `x-name` (the component that a part is), `x-field-description` (the

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Definition;
+use super::BuiltInKind;
 use crate::names;
 use crate::schema::{FieldError, Stack, metadata as meta};
 
@@ -11,7 +11,7 @@ const MAX_DATA: usize = 1024 * 1024;
 
 /// The rules of the kind; metadata is checked by `meta`.
 pub(super) fn validate(
-    definition: &Definition,
+    definition: &BuiltInKind,
     object: &Value,
     old: Option<&Value>,
     stack: Stack,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::builtin::Definition;
+use crate::builtin::BuiltInKind;
 use crate::resource::{self, Resource};
 
 /// A served kind as the documents describe it.
@@ -68,7 +68,7 @@ impl ServedKind {
     }
 
     /// A built-in kind.
-    fn builtin(definition: &Definition) -> Self {
+    fn builtin(definition: &BuiltInKind) -> Self {
         let same_kind = definition.subresources.iter().filter(|s| s.kind.is_none());
         Self {
             group: definition.group.to_owned(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::events::Events;
 use super::{BODY_LIMIT, Backing, Converter, Origin, Resource, Subresource, Version};
-use crate::builtin::{Definition, definitions};
+use crate::builtin::{BuiltInKind, definitions};
 use crate::table::builtin_columns;
 
 /// All built-in resources.
@@ -14,7 +14,7 @@ pub fn resources() -> Vec<Resource> {
 }
 
 /// The fields besides name and namespace that selectors of a built-in kind may use.
-fn selectable(kind: &Definition) -> Vec<String> {
+fn selectable(kind: &BuiltInKind) -> Vec<String> {
     const EVENTS: [&str; 11] = [
         "involvedObject.kind",
         "involvedObject.namespace",
@@ -50,7 +50,7 @@ fn selectable(kind: &Definition) -> Vec<String> {
     fields.iter().map(|f| (*f).to_owned()).collect()
 }
 
-fn resource(kind: &'static Definition) -> Resource {
+fn resource(kind: &'static BuiltInKind) -> Resource {
     let texts = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
     let shared = kind.group == "events.k8s.io";
     let status = kind.subresources.iter().any(|s| s.name == "status");
@@ -99,7 +99,7 @@ fn resource(kind: &'static Definition) -> Resource {
 }
 
 /// A subresource besides status: with the object's own kind, or with one of its own.
-fn subresource(kind: &Definition, sub: &crate::builtin::Subresource) -> Subresource {
+fn subresource(kind: &BuiltInKind, sub: &crate::builtin::Subresource) -> Subresource {
     Subresource {
         name: sub.name.to_owned(),
         kind: sub.kind.map_or(kind.kind, |(_, _, own)| own).to_owned(),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::builtin::Definition;
+use crate::builtin::BuiltInKind;
 use crate::schema::Structural;
 use crate::status::qualified;
 use crate::table::Column;
@@ -120,7 +120,7 @@ pub struct Resource {
     /// Who defined it.
     pub origin: Origin,
     /// The rules of a built-in kind.
-    pub(crate) built_in: Option<&'static Definition>,
+    pub(crate) built_in: Option<&'static BuiltInKind>,
     /// The verbs of the gateway where it serves fewer than all; empty for all.
     pub verbs: Vec<String>,
     /// The request body limit in bytes (A11).

@@ -11,7 +11,7 @@ use crate::status::Failure;
 
 /// One term of a field selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Term {
+pub struct FieldTerm {
     /// The field, by dotted path.
     pub field: String,
     /// The value, unescaped.
@@ -24,7 +24,7 @@ pub struct Term {
 ///
 /// # Errors
 /// 400, saying what was not understood.
-pub fn terms(text: &str) -> Result<Vec<Term>, Failure> {
+pub fn terms(text: &str) -> Result<Vec<FieldTerm>, Failure> {
     let mut parts = split(text);
     parts.sort_unstable();
     parts.into_iter().map(|part| term(text, part)).collect()
@@ -49,7 +49,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-fn term(whole: &str, part: &str) -> Result<Term, Failure> {
+fn term(whole: &str, part: &str) -> Result<FieldTerm, Failure> {
     let signs = ["!=", "==", "="]
         .into_iter()
         .filter_map(|sign| Some((part.find(sign)?, sign)));
@@ -62,7 +62,7 @@ fn term(whole: &str, part: &str) -> Result<Term, Failure> {
     };
     let (field, value) = part.split_at(at);
     let value = value.get(sign.len()..).unwrap_or_default();
-    Ok(Term {
+    Ok(FieldTerm {
         field: field.to_owned(),
         value: unescape(value).map_err(Failure::bad_request)?,
         negated: sign == "!=",
@@ -96,7 +96,7 @@ fn unescape(text: &str) -> Result<String, String> {
 /// What an object must fulfil.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Need {
-    term: Term,
+    term: FieldTerm,
     /// Where the field stands in a stored object: the first place that holds something.
     places: Vec<String>,
     /// What an absent field counts as.
@@ -105,11 +105,11 @@ struct Need {
 
 /// A parsed field selector.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields {
+pub struct FieldSelection {
     needs: Vec<Need>,
 }
 
-impl Fields {
+impl FieldSelection {
     /// Parses a field selector and checks that the version offers its fields.
     ///
     /// # Errors
@@ -173,8 +173,8 @@ fn aggregated(resource: &Resource) -> bool {
 }
 
 /// Such servers look for equal values only, and for none that is empty.
-fn equal_to_something(term: &Term) -> Result<(), Failure> {
-    let Term {
+fn equal_to_something(term: &FieldTerm) -> Result<(), Failure> {
+    let FieldTerm {
         field,
         value,
         negated,

@@ -21,11 +21,11 @@ enum Need {
 
 /// A parsed label selector.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Labels {
+pub struct LabelSelection {
     needs: Vec<Need>,
 }
 
-impl Labels {
+impl LabelSelection {
     /// Parses a label selector.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Parser {
         word
     }
 
-    fn all(&mut self) -> Result<Labels, String> {
+    fn all(&mut self) -> Result<LabelSelection, String> {
         let mut needs = Vec::new();
         loop {
             match self.peek() {
@@ -141,7 +141,7 @@ impl Parser {
                     let need = self.need();
                     needs.push(need.map_err(|why| format!("unable to parse requirement: {why}"))?);
                 }
-                Word::End => return Ok(Labels { needs }),
+                Word::End => return Ok(LabelSelection { needs }),
                 other => {
                     let shown = other.shown();
                     return Err(format!(
@@ -150,7 +150,7 @@ impl Parser {
                 }
             }
             match self.next() {
-                Word::End => return Ok(Labels { needs }),
+                Word::End => return Ok(LabelSelection { needs }),
                 Word::Sign(",") => {
                     let next = self.peek();
                     if !matches!(next, Word::Name(_) | Word::Sign("!")) {

@@ -6,5 +6,5 @@ mod labels;
 #[cfg(test)]
 mod tests;
 
-pub use fields::{Fields, Term, terms, text_at};
-pub use labels::Labels;
+pub use fields::{FieldSelection, FieldTerm, terms, text_at};
+pub use labels::LabelSelection;

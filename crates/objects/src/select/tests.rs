@@ -5,12 +5,14 @@ use serde_json::json;
 use super::*;
 
 fn refused(text: &str) -> String {
-    Labels::parse(text).unwrap_err().message
+    LabelSelection::parse(text).unwrap_err().message
 }
 
 fn fits(selector: &str, labels: &serde_json::Value) -> bool {
     let object = json!({"metadata": {"labels": labels}});
-    Labels::parse(selector).unwrap().matches_value(&object)
+    LabelSelection::parse(selector)
+        .unwrap()
+        .matches_value(&object)
 }
 
 #[test]

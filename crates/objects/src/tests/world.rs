@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::apply::{self, ApplyError, Writer};
 use crate::builtin::crd;
-use crate::builtin::{self, Definition};
+use crate::builtin::{self, BuiltInKind};
 use crate::names::NameRule;
 use crate::patch;
 use crate::resource::{Resource, Version};
@@ -22,7 +22,7 @@ pub(super) struct World {
 /// The kind that a path names.
 enum Kind<'a> {
     Custom(&'a Resource, &'a Version),
-    Builtin(&'static Definition),
+    Builtin(&'static BuiltInKind),
 }
 
 struct Target<'a> {

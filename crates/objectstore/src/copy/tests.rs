@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Copy, CopyError, JUMP};
-use crate::object::Draft;
+use crate::object::NewObject;
 use crate::{Durability, Expect, Op, Options, RedbFile, Store};
 
 async fn store(names: &[&str]) -> Store {
@@ -15,7 +15,7 @@ async fn store(names: &[&str]) -> Store {
             resource: "configmaps".into(),
             key: format!("ns/{name}").into(),
             expect: Expect::Absent,
-            put: Some(Draft::new(&object).expect("draft")),
+            put: Some(NewObject::new(&object).expect("draft")),
             homes: Vec::new(),
         };
         store.commit(vec![op]).await.expect("write");

@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::Draft;
+use crate::NewObject;
 use crate::backend::LogEntry;
 
 const RESOURCE: &str = "shoes";
 
 fn object(size: u64, rv: u64) -> Arc<Object> {
-    let draft = Draft::new(&json!({ "metadata": { "name": "one" }, "size": size })).unwrap();
+    let draft = NewObject::new(&json!({ "metadata": { "name": "one" }, "size": size })).unwrap();
     Arc::new(draft.seal(rv))
 }
 

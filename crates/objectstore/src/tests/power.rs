@@ -6,7 +6,7 @@ use std::path::Path;
 use futures::executor::block_on;
 
 use super::disk::Disk;
-use super::{Draft, Expect, Op, Options, RedbFile, Store, object, put};
+use super::{Expect, NewObject, Op, Options, RedbFile, Store, object, put};
 use crate::check::judge;
 use crate::{CommitError, StorageError};
 
@@ -256,7 +256,7 @@ fn a_full_file_is_left_alone_however_well_memory_packs_it() {
         let mut value = object(&format!("k{n}"), n);
         value["spec"]["text"] = "the same in all of them ".repeat(200).into();
         Op {
-            put: Some(Draft::new(&value).expect("draft")),
+            put: Some(NewObject::new(&value).expect("draft")),
             ..put(&format!("k{n}"), n, Expect::Absent)
         }
     };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::*;
-use crate::{Backend as _, Draft, Durability, Expect, Op, Options, RedbFile, Store, key_of};
+use crate::{Backend as _, Durability, Expect, NewObject, Op, Options, RedbFile, Store, key_of};
 
 /// Everything that a store holds, as text.
 fn contents(path: &Path) -> Result<String, StorageError> {
@@ -34,7 +34,7 @@ fn fill(path: &Path) -> Store {
         let name = format!("o{:02}", n % 50);
         let text = "some text of an object ".repeat(n % 40);
         let value = json!({"apiVersion": "v1", "kind": "K", "metadata": {"name": name, "namespace": "ns", "uid": name}, "text": text, "n": n});
-        let put = (n % 7 != 6).then(|| Draft::new(&value).unwrap());
+        let put = (n % 7 != 6).then(|| NewObject::new(&value).unwrap());
         let op = Op {
             resource: "things".into(),
             key: key_of("ns", &name),
@@ -170,7 +170,7 @@ fn a_store_that_was_not_closed_is_refused_right_or_as_before_its_last_transactio
             resource: "things".into(),
             key: key_of("ns", "last"),
             expect: Expect::Any,
-            put: Some(Draft::new(&value).unwrap()),
+            put: Some(NewObject::new(&value).unwrap()),
             homes: Vec::new(),
         };
         futures::executor::block_on(store.commit(vec![op])).unwrap();

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::config;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Keeps fleets of configuration packages in step with their upstream.
 #[derive(Debug, Parser)]
@@ -300,7 +300,7 @@ pub(crate) struct UpArgs {
 ///
 /// # Errors
 /// The configuration file is wrong. Wrong arguments end the process here, with code 64.
-pub(crate) fn matches() -> Result<Cli, Failure> {
+pub(crate) fn matches() -> Result<Cli, ExitFailure> {
     let args: Vec<String> = std::env::args().collect();
     let matches = match config::path(&args) {
         Some(path) => config::matches(&Cli::command(), &path, &args, enabled)?,

@@ -6,13 +6,13 @@ use futures::stream::SelectAll;
 use futures::{Stream, StreamExt as _};
 use serde_json::Value;
 
-use super::{Client, Kind, collection};
-use crate::exit::Failure;
+use super::{Client, ResourcePath, collection};
+use crate::exit::ExitFailure;
 
 /// One change.
 pub(crate) struct Change {
     /// Of which kind.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ResourcePath,
     /// Whether the object went.
     pub(crate) gone: bool,
     /// As it is, or was last.
@@ -28,7 +28,7 @@ pub(crate) struct Changes {
 type Lines = SelectAll<Pin<Box<dyn Stream<Item = Line> + Send>>>;
 
 /// A line of a watch, or its end.
-type Line = (Kind, Result<Option<Vec<u8>>, Failure>);
+type Line = (ResourcePath, Result<Option<Vec<u8>>, ExitFailure>);
 
 /// Follows each kind from its version on.
 ///
@@ -37,8 +37,8 @@ type Line = (Kind, Result<Option<Vec<u8>>, Failure>);
 pub(crate) async fn open(
     client: &Client,
     namespace: &str,
-    from: &[(Kind, String)],
-) -> Result<Changes, Failure> {
+    from: &[(ResourcePath, String)],
+) -> Result<Changes, ExitFailure> {
     let mut lines: Lines = SelectAll::new();
     for (kind, version) in from {
         let kind = *kind;
@@ -54,8 +54,8 @@ pub(crate) async fn open(
 
 /// Bytes as they come, as whole lines.
 fn split(
-    frames: impl Stream<Item = Result<bytes::Bytes, Failure>> + Unpin,
-) -> impl Stream<Item = Result<Vec<u8>, Failure>> {
+    frames: impl Stream<Item = Result<bytes::Bytes, ExitFailure>> + Unpin,
+) -> impl Stream<Item = Result<Vec<u8>, ExitFailure>> {
     let start = (frames, Vec::<u8>::new());
     futures::stream::unfold(start, |(mut frames, mut held)| async move {
         loop {
@@ -76,7 +76,7 @@ impl Changes {
     ///
     /// # Errors
     /// A watch broke off.
-    pub(crate) async fn next(&mut self) -> Result<Option<Change>, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Change>, ExitFailure> {
         while let Some((kind, line)) = self.lines.next().await {
             let Some(line) = line? else {
                 return Ok(None);

@@ -3,7 +3,7 @@
 use objects::table::JsonPath;
 use serde_json::Value;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How deep ranges may lie in each other.
 const DEPTH: usize = 32;
@@ -30,18 +30,18 @@ struct Path {
 
 impl Template {
     /// Reads a template.
-    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
+    pub(super) fn parse(text: &str) -> Result<Self, ExitFailure> {
         let mut rest = text;
         let pieces = pieces(&mut rest, 0)
-            .map_err(|what| Failure::usage(format!("jsonpath {text:?}: {what}")))?;
+            .map_err(|what| ExitFailure::usage(format!("jsonpath {text:?}: {what}")))?;
         Ok(Self { pieces })
     }
 
     /// Reads one path, with braces around it or without.
-    pub(super) fn parse_path(text: &str) -> Result<Self, Failure> {
+    pub(super) fn parse_path(text: &str) -> Result<Self, ExitFailure> {
         let inner = text.trim().trim_matches(['{', '}']);
         let path = Path::parse(inner)
-            .map_err(|what| Failure::usage(format!("jsonpath {text:?}: {what}")))?;
+            .map_err(|what| ExitFailure::usage(format!("jsonpath {text:?}: {what}")))?;
         Ok(Self {
             pieces: vec![Piece::Values(path)],
         })

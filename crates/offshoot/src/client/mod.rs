@@ -16,12 +16,12 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
 
 use crate::cli::remote::Connect;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 pub(crate) use output::{align, print, without_go_templates};
 pub use paths::{
-    BULK, EXPLANATIONS, Kind, PACKAGES, PLANS, REPOSITORIES, RESOURCES, SECRETS, SETS, VARIANTS,
-    collection, object,
+    BULK, EXPLANATIONS, PACKAGES, PLANS, REPOSITORIES, RESOURCES, ResourcePath, SECRETS, SETS,
+    VARIANTS, collection, object,
 };
 
 /// A connection to a server.
@@ -39,22 +39,22 @@ pub struct Client {
 }
 
 /// What kept a request from its answer: the innermost cause, which the layers around it only repeat.
-fn unreachable(server: &str, error: &kube::Error) -> Failure {
+fn unreachable(server: &str, error: &kube::Error) -> ExitFailure {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
         cause = next;
     }
-    Failure::new(format!("cannot reach the server {server}: {cause}")).hint(
+    ExitFailure::new(format!("cannot reach the server {server}: {cause}")).hint(
         "offshoot up starts one and prints the line `export KUBECONFIG=…`; --server, --context and KUBECONFIG name another",
     )
 }
 
-fn no_kubeconfig(error: &dyn std::error::Error) -> Failure {
-    Failure::of("read the kubeconfig", error)
+fn no_kubeconfig(error: &dyn std::error::Error) -> ExitFailure {
+    ExitFailure::of("read the kubeconfig", error)
         .hint("offshoot up prints the line `export KUBECONFIG=…`")
 }
 
-fn kubeconfig(flags: &Connect) -> Result<Kubeconfig, Failure> {
+fn kubeconfig(flags: &Connect) -> Result<Kubeconfig, ExitFailure> {
     let file = match &flags.kubeconfig {
         Some(path) => Kubeconfig::read_from(path),
         None => Kubeconfig::read(),
@@ -67,7 +67,7 @@ impl Client {
     ///
     /// # Errors
     /// The kubeconfig cannot be read.
-    pub(crate) fn pinned(flags: &Connect) -> Result<Connect, Failure> {
+    pub(crate) fn pinned(flags: &Connect) -> Result<Connect, ExitFailure> {
         let mut pinned = flags.clone();
         if pinned.context.is_none() {
             pinned.context = kubeconfig(flags)?.current_context;
@@ -79,9 +79,9 @@ impl Client {
     ///
     /// # Errors
     /// Names across all namespaces: nobody would know which of several is meant.
-    pub(crate) fn scope(&self, names: &[String], all: bool) -> Result<&str, Failure> {
+    pub(crate) fn scope(&self, names: &[String], all: bool) -> Result<&str, ExitFailure> {
         match all {
-            true if !names.is_empty() => Err(Failure::usage(
+            true if !names.is_empty() => Err(ExitFailure::usage(
                 "a resource cannot be retrieved by name across all namespaces",
             )
             .hint("name its namespace with -n, or leave the name out")),
@@ -94,7 +94,7 @@ impl Client {
     ///
     /// # Errors
     /// The kubeconfig cannot be read, or names something that it does not hold.
-    pub(crate) async fn connect(flags: &Connect) -> Result<Self, Failure> {
+    pub(crate) async fn connect(flags: &Connect) -> Result<Self, ExitFailure> {
         let options = KubeConfigOptions {
             context: flags.context.clone(),
             cluster: flags.cluster.clone(),
@@ -105,8 +105,10 @@ impl Client {
         if let Some(user) = &flags.user
             && !file.auth_infos.iter().any(|known| known.name == *user)
         {
-            return Err(Failure::usage(format!("auth info {user:?} does not exist"))
-                .hint("name a user of the kubeconfig with --user, or leave it out"));
+            return Err(
+                ExitFailure::usage(format!("auth info {user:?} does not exist"))
+                    .hint("name a user of the kubeconfig with --user, or leave it out"),
+            );
         }
         let config = kube::Config::from_custom_kubeconfig(file, &options).await;
         let mut config = config.map_err(|e| no_kubeconfig(&e))?;
@@ -115,7 +117,7 @@ impl Client {
         if let Some(server) = &flags.server {
             let url = server.parse();
             config.cluster_url =
-                url.map_err(|_| Failure::usage(format!("--server {server:?} is no address")))?;
+                url.map_err(|_| ExitFailure::usage(format!("--server {server:?} is no address")))?;
         }
         identity(&mut config, flags)?;
         let namespace = flags
@@ -125,7 +127,7 @@ impl Client {
         let log = log::Log::new(flags, &config);
         let server = config.cluster_url.to_string();
         let server = server.trim_end_matches('/').to_owned();
-        let client = kube::Client::try_from(config).map_err(|e| Failure::of("connect", &e))?;
+        let client = kube::Client::try_from(config).map_err(|e| ExitFailure::of("connect", &e))?;
         Ok(Self {
             client: RwLock::new(client),
             log,
@@ -146,13 +148,13 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::connect`]; the connection is then as it was.
-    pub(crate) async fn renew(&self, flags: &Connect) -> Result<(), Failure> {
+    pub(crate) async fn renew(&self, flags: &Connect) -> Result<(), ExitFailure> {
         let fresh = Self::connect(flags).await?.http();
         *self.client.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
 
-    fn unreachable(&self, error: &kube::Error) -> Failure {
+    fn unreachable(&self, error: &kube::Error) -> ExitFailure {
         unreachable(&self.server, error)
     }
 
@@ -160,7 +162,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::connect`].
-    pub async fn with(kubeconfig: &Path) -> Result<Self, Failure> {
+    pub async fn with(kubeconfig: &Path) -> Result<Self, ExitFailure> {
         Self::connect(&Connect {
             kubeconfig: Some(kubeconfig.to_owned()),
             ..Connect::default()
@@ -172,11 +174,11 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub async fn text(&self, path: &str) -> Result<String, Failure> {
+    pub async fn text(&self, path: &str) -> Result<String, ExitFailure> {
         let request = http::Request::get(path).body(Vec::new());
-        let request = request.map_err(|e| Failure::of("build the request", &e))?;
+        let request = request.map_err(|e| ExitFailure::of("build the request", &e))?;
         let answer = self.http().request_text(request).await;
-        answer.map_err(|e| Failure::of("read the page", &e))
+        answer.map_err(|e| ExitFailure::of("read the page", &e))
     }
 
     /// One request; the answer's object.
@@ -189,7 +191,7 @@ impl Client {
         path: &str,
         accept: &str,
         body: Option<&Value>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ExitFailure> {
         let kind = if method == Method::PATCH {
             "application/merge-patch+json"
         } else {
@@ -202,7 +204,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub async fn apply(&self, path: &str, object: &Value) -> Result<Value, Failure> {
+    pub async fn apply(&self, path: &str, object: &Value) -> Result<Value, ExitFailure> {
         let (accept, kind) = ("application/json", "application/apply-patch+yaml");
         self.send(Method::PATCH, path, accept, kind, Some(object))
             .await
@@ -217,7 +219,7 @@ impl Client {
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<(u16, Value), Failure> {
+    ) -> Result<(u16, Value), ExitFailure> {
         let json = "application/json";
         self.answer(method, path, json, json, body).await
     }
@@ -229,7 +231,7 @@ impl Client {
         accept: &str,
         kind: &str,
         body: Option<&Value>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ExitFailure> {
         match self.answer(method, path, accept, kind, body).await? {
             (200..300, object) => Ok(object),
             (code, answer) => Err(refused(code, &answer)),
@@ -243,7 +245,7 @@ impl Client {
         accept: &str,
         kind: &str,
         body: Option<&Value>,
-    ) -> Result<(u16, Value), Failure> {
+    ) -> Result<(u16, Value), ExitFailure> {
         let bytes = body.map(Value::to_string).unwrap_or_default().into_bytes();
         let request = http::Request::builder()
             .method(method)
@@ -252,7 +254,7 @@ impl Client {
             .header(http::header::CONTENT_TYPE, kind)
             .header(http::header::USER_AGENT, "offshoot")
             .body(bytes)
-            .map_err(|e| Failure::of("build the request", &e))?;
+            .map_err(|e| ExitFailure::of("build the request", &e))?;
         let failed = |e: kube::Error| self.unreachable(&e);
         let asked = self.log.asks(&request);
         let answer = self.http().send(request.map(Body::from)).await;
@@ -276,7 +278,7 @@ impl Client {
     pub async fn exchange(
         &self,
         request: http::Request<Vec<u8>>,
-    ) -> Result<(u16, String, bytes::Bytes), Failure> {
+    ) -> Result<(u16, String, bytes::Bytes), ExitFailure> {
         let failed = |e: kube::Error| self.unreachable(&e);
         let answer = self.http().send(request.map(Body::from)).await;
         let answer = answer.map_err(failed)?;
@@ -294,12 +296,14 @@ impl Client {
     pub async fn open(
         &self,
         path: &str,
-    ) -> Result<impl futures::Stream<Item = Result<bytes::Bytes, Failure>> + Unpin + use<>, Failure>
-    {
+    ) -> Result<
+        impl futures::Stream<Item = Result<bytes::Bytes, ExitFailure>> + Unpin + use<>,
+        ExitFailure,
+    > {
         let request = http::Request::get(path)
             .header(http::header::USER_AGENT, "offshoot")
             .body(Body::empty())
-            .map_err(|e| Failure::of("build the request", &e))?;
+            .map_err(|e| ExitFailure::of("build the request", &e))?;
         let failed = |e: kube::Error| self.unreachable(&e);
         let asked = self.log.reads(path);
         let answer = self.http().send(request).await.map_err(failed)?;
@@ -309,7 +313,7 @@ impl Client {
             let bytes = answer.into_body().collect_bytes().await.map_err(failed)?;
             let object: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
             let message = object.get("message").and_then(Value::as_str);
-            return Err(Failure::new(message.map_or_else(
+            return Err(ExitFailure::new(message.map_or_else(
                 || format!("the server answers {code}"),
                 str::to_owned,
             )));
@@ -328,11 +332,11 @@ impl Client {
         &self,
         path: &str,
         into: &mut impl std::io::Write,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ExitFailure> {
         let mut frames = self.open(path).await?;
         while let Some(frame) = futures::StreamExt::next(&mut frames).await {
             into.write_all(&frame?)
-                .map_err(|e| Failure::of("write the answer", &e))?;
+                .map_err(|e| ExitFailure::of("write the answer", &e))?;
         }
         Ok(())
     }
@@ -353,7 +357,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub async fn get(&self, path: &str) -> Result<Value, Failure> {
+    pub async fn get(&self, path: &str) -> Result<Value, ExitFailure> {
         self.request(Method::GET, path, "application/json", None)
             .await
     }
@@ -362,7 +366,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, ExitFailure> {
         self.request(Method::PUT, path, "application/json", Some(body))
             .await
     }
@@ -371,7 +375,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, ExitFailure> {
         self.request(Method::POST, path, "application/json", Some(body))
             .await
     }
@@ -380,7 +384,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub async fn patch(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub async fn patch(&self, path: &str, body: &Value) -> Result<Value, ExitFailure> {
         self.request(Method::PATCH, path, "application/json", Some(body))
             .await
     }
@@ -389,28 +393,28 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
+    pub async fn delete(&self, path: &str) -> Result<Value, ExitFailure> {
         self.request(Method::DELETE, path, "application/json", None)
             .await
     }
 }
 
 /// An answer that is no success, as a failure.
-pub(crate) fn refused(code: u16, answer: &Value) -> Failure {
+pub(crate) fn refused(code: u16, answer: &Value) -> ExitFailure {
     match answer.get("message").and_then(Value::as_str) {
-        Some(message) if code == 409 => Failure::new(message.to_owned()).conflict(),
-        Some(message) => Failure::new(message.to_owned()),
+        Some(message) if code == 409 => ExitFailure::new(message.to_owned()).conflict(),
+        Some(message) => ExitFailure::new(message.to_owned()),
         None => {
             let text = answer.as_str().unwrap_or_default().trim();
             let known = http::StatusCode::from_u16(code).ok();
             let code = known.map_or_else(|| code.to_string(), |code| code.to_string());
-            Failure::new(format!("the server answers {code}: {text}"))
+            ExitFailure::new(format!("the server answers {code}: {text}"))
         }
     }
 }
 
 /// Who asks, and which certificate is expected, where flags say so.
-fn identity(config: &mut kube::Config, flags: &Connect) -> Result<(), Failure> {
+fn identity(config: &mut kube::Config, flags: &Connect) -> Result<(), ExitFailure> {
     if let Some(name) = &flags.tls_server_name {
         config.tls_server_name = Some(name.clone());
     }
@@ -433,7 +437,7 @@ fn identity(config: &mut kube::Config, flags: &Connect) -> Result<(), Failure> {
     };
     if nobody && (who.impersonate_uid.is_some() || who.impersonate_groups.is_some()) {
         return Err(
-            Failure::usage(format!("{what} of another user, but no user is named"))
+            ExitFailure::usage(format!("{what} of another user, but no user is named"))
                 .hint("name the user with --as"),
         );
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Client, jsonpath};
 use crate::cli::remote::Listing;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::shell::quoted;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
@@ -24,7 +24,7 @@ pub(crate) async fn print(
     paths: &[String],
     listing: &Listing,
     wanted: &(dyn Fn(&Value) -> bool + Sync),
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let format = asked_format(listing)?;
     let format = format.as_str();
     if matches!(format, "" | "wide") {
@@ -62,7 +62,7 @@ fn typed(list: &Value, item: &Value) -> Value {
 }
 
 /// The format that `-o` and `--template` ask for together: `FORMAT=TEMPLATE`.
-fn asked_format(listing: &Listing) -> Result<String, Failure> {
+fn asked_format(listing: &Listing) -> Result<String, ExitFailure> {
     let output = listing.output.as_deref().unwrap_or_default();
     let Some(template) = &listing.template else {
         return Ok(output.to_owned());
@@ -70,7 +70,7 @@ fn asked_format(listing: &Listing) -> Result<String, Failure> {
     match output {
         "jsonpath" | "jsonpath-as-json" | "jsonpath-file" => Ok(format!("{output}={template}")),
         other => Err(
-            Failure::usage(format!("--template has no meaning with -o {other}"))
+            ExitFailure::usage(format!("--template has no meaning with -o {other}"))
                 .hint("use it with -o jsonpath"),
         ),
     }
@@ -86,7 +86,7 @@ pub(crate) fn without_go_templates(
     client: &Client,
     listing: &Listing,
     chosen: &[String],
-) -> Result<(), Failure> {
+) -> Result<(), ExitFailure> {
     let output = listing.output.as_deref().unwrap_or_default();
     let format = output.split('=').next().unwrap_or_default();
     let alone = output.is_empty() && listing.template.is_some();
@@ -111,10 +111,10 @@ pub(crate) fn without_go_templates(
     if let Some(template) = &listing.template {
         words.extend(["--template".to_owned(), quoted(template)]);
     }
-    Err(Failure::usage("Go templates are printed by kubectl").hint(words.join(" ")))
+    Err(ExitFailure::usage("Go templates are printed by kubectl").hint(words.join(" ")))
 }
 
-fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, Failure> {
+fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, ExitFailure> {
     let (format, template) = match format.split_once('=') {
         Some((format, template)) => (format, Some(template)),
         None => (format, None),
@@ -124,7 +124,7 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
         ("yaml", None) => Ok(yaml(objects)),
         ("name", None) => Ok(objects.iter().map(|o| named(o) + "\n").collect()),
         ("jsonpath" | "jsonpath-as-json" | "jsonpath-file", None | Some("")) => Err(
-            Failure::usage("template format specified but no template given")
+            ExitFailure::usage("template format specified but no template given")
                 .hint(format!("write -o {format}=…, or give it with --template")),
         ),
         ("jsonpath", Some(template)) => jsonpath(template, objects),
@@ -133,13 +133,13 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
             let parsed = jsonpath::Template::parse(template)?;
             let found: Vec<_> = objects.iter().flat_map(|o| parsed.find(o)).collect();
             let text = serde_json::to_string_pretty(&found);
-            Ok(text.map_err(|e| Failure::of("print JSON", &e))? + "\n")
+            Ok(text.map_err(|e| ExitFailure::of("print JSON", &e))? + "\n")
         }
         ("custom-columns", Some(columns)) => custom_columns(objects, columns, listing),
         ("custom-columns-file", Some(file)) => {
             custom_columns(objects, &columns_of(&template_in(file)?)?, listing)
         }
-        _ => Err(Failure::usage(format!(
+        _ => Err(ExitFailure::usage(format!(
             "unable to match a printer suitable for the output format {format:?}"
         ))
         .hint(
@@ -149,11 +149,11 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
     }
 }
 
-fn json(objects: &[Value]) -> Result<String, Failure> {
+fn json(objects: &[Value]) -> Result<String, ExitFailure> {
     let mut out = String::new();
     for object in objects {
         let text = serde_json::to_string_pretty(object);
-        out.push_str(&text.map_err(|e| Failure::of("print JSON", &e))?);
+        out.push_str(&text.map_err(|e| ExitFailure::of("print JSON", &e))?);
         out.push('\n');
     }
     Ok(out)
@@ -176,7 +176,7 @@ fn given(objects: &[Value], wants_list: bool) -> Cow<'_, [Value]> {
     Cow::Owned(vec![list])
 }
 
-fn jsonpath(template: &str, objects: &[Value]) -> Result<String, Failure> {
+fn jsonpath(template: &str, objects: &[Value]) -> Result<String, ExitFailure> {
     let parsed = jsonpath::Template::parse(template)?;
     let given = given(objects, jsonpath::wants_list(template));
     Ok(given.iter().map(|object| parsed.render(object)).collect())
@@ -197,12 +197,12 @@ fn named(object: &Value) -> String {
     )
 }
 
-fn template_in(file: &str) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|e| Failure::of(&format!("read {file}"), &e))
+fn template_in(file: &str) -> Result<String, ExitFailure> {
+    std::fs::read_to_string(file).map_err(|e| ExitFailure::of(&format!("read {file}"), &e))
 }
 
 /// The columns of a template file: a line of headings, a line of paths.
-fn columns_of(text: &str) -> Result<String, Failure> {
+fn columns_of(text: &str) -> Result<String, ExitFailure> {
     let mut lines = text
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -214,22 +214,26 @@ fn columns_of(text: &str) -> Result<String, Failure> {
                 .map(|(name, path)| format!("{name}:{path}"));
             Ok(columns.collect::<Vec<_>>().join(","))
         }
-        _ => Err(Failure::usage(
+        _ => Err(ExitFailure::usage(
             "custom-columns-file: expected a line of headings and below it a line of as many paths",
         )),
     }
 }
 
-fn value_at(path: &str, object: &Value) -> Result<String, Failure> {
+fn value_at(path: &str, object: &Value) -> Result<String, ExitFailure> {
     Ok(jsonpath::Template::parse_path(path)?.render(object))
 }
 
-fn custom_columns(objects: &[Value], columns: &str, listing: &Listing) -> Result<String, Failure> {
+fn custom_columns(
+    objects: &[Value],
+    columns: &str,
+    listing: &Listing,
+) -> Result<String, ExitFailure> {
     let mut rows = Vec::new();
     let mut paths = Vec::new();
     for column in columns.split(',') {
         let Some((name, path)) = column.split_once(':') else {
-            return Err(Failure::usage(format!(
+            return Err(ExitFailure::usage(format!(
                 "custom-columns: {column:?} is not NAME:PATH"
             )));
         };
@@ -258,7 +262,7 @@ async fn tables(
     paths: &[String],
     listing: &Listing,
     wanted: &(dyn Fn(&Value) -> bool + Sync),
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let mut header: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for path in paths {

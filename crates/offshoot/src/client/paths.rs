@@ -1,29 +1,29 @@
 //! Paths of the API, with every part encoded.
 
 /// A resource: the path of its group and version, and its plural.
-pub type Kind = (&'static str, &'static str);
+pub type ResourcePath = (&'static str, &'static str);
 
 /// Package revisions.
-pub const PACKAGES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
+pub const PACKAGES: ResourcePath = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
 /// Their files.
-pub const RESOURCES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisionresources");
+pub const RESOURCES: ResourcePath = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisionresources");
 /// Explanations.
-pub const EXPLANATIONS: Kind = ("/apis/fleet.offshoot.dev/v1alpha1", "explanations");
+pub const EXPLANATIONS: ResourcePath = ("/apis/fleet.offshoot.dev/v1alpha1", "explanations");
 /// Plans.
-pub const PLANS: Kind = ("/apis/fleet.offshoot.dev/v1alpha1", "plans");
+pub const PLANS: ResourcePath = ("/apis/fleet.offshoot.dev/v1alpha1", "plans");
 /// Changes of many package revisions at once.
-pub const BULK: Kind = ("/apis/fleet.offshoot.dev/v1alpha1", "bulkchanges");
+pub const BULK: ResourcePath = ("/apis/fleet.offshoot.dev/v1alpha1", "bulkchanges");
 /// Package variants.
-pub const VARIANTS: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "packagevariants");
+pub const VARIANTS: ResourcePath = ("/apis/config.porch.kpt.dev/v1alpha1", "packagevariants");
 /// Repositories.
-pub const REPOSITORIES: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
+pub const REPOSITORIES: ResourcePath = ("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
 /// Their sets.
-pub const SETS: Kind = ("/apis/config.porch.kpt.dev/v1alpha2", "packagevariantsets");
+pub const SETS: ResourcePath = ("/apis/config.porch.kpt.dev/v1alpha2", "packagevariantsets");
 /// Secrets.
-pub const SECRETS: Kind = ("/api/v1", "secrets");
+pub const SECRETS: ResourcePath = ("/api/v1", "secrets");
 
 /// The path of one object.
-pub fn object(kind: Kind, namespace: &str, name: &str) -> String {
+pub fn object(kind: ResourcePath, namespace: &str, name: &str) -> String {
     let (root, plural) = kind;
     format!(
         "{root}/namespaces/{}/{plural}/{}",
@@ -33,7 +33,7 @@ pub fn object(kind: Kind, namespace: &str, name: &str) -> String {
 }
 
 /// The path of a collection, in one namespace or (empty) all, with query parameters.
-pub fn collection(kind: Kind, namespace: &str, query: &[(&str, &str)]) -> String {
+pub fn collection(kind: ResourcePath, namespace: &str, query: &[(&str, &str)]) -> String {
     let (root, plural) = kind;
     let mut path = if namespace.is_empty() {
         format!("{root}/{plural}")

@@ -18,7 +18,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 
 /// One message.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum FollowMessage {
     /// All there is at a version; what is not in it is gone.
     All(u64, Vec<Value>),
     /// An object is new or changed.
@@ -38,7 +38,7 @@ enum State {
 }
 
 /// Follows a resource in all namespaces for as long as it is served.
-pub(super) fn follow(remote: Remote, resource: ResourceName) -> BoxStream<'static, Step> {
+pub(super) fn follow(remote: Remote, resource: ResourceName) -> BoxStream<'static, FollowMessage> {
     let start = (remote, resource, State::List, PAUSE.0);
     let steps = stream::unfold(start, |(remote, resource, state, pause)| async move {
         let (step, state, failed) = match state {
@@ -61,14 +61,18 @@ pub(super) fn follow(remote: Remote, resource: ResourceName) -> BoxStream<'stati
 }
 
 /// What is told, where it stands then, and whether the server is to be given time.
-type Turn = (Option<Step>, State, bool);
+type Turn = (Option<FollowMessage>, State, bool);
 
 /// Lists; `None` where the resource is not served.
 async fn list(remote: &Remote, resource: &ResourceName) -> Option<Turn> {
     match remote.list(resource, "").await {
         Ok(listed) => {
             let state = State::Begin(listed.version);
-            Some((Some(Step::All(listed.version, listed.items)), state, false))
+            Some((
+                Some(FollowMessage::All(listed.version, listed.items)),
+                state,
+                false,
+            ))
         }
         Err(failure) if is_unserved(&failure) => None,
         Err(failure) => {
@@ -100,9 +104,9 @@ async fn next(seen: u64, mut told: BoxStream<'static, Result<Told, Failure>>) ->
         }
         Some(Ok(told_now)) => {
             let (version, step) = match told_now {
-                Told::Put(object) => (version_of(&object), Step::Put(object)),
-                Told::Gone(object) => (version_of(&object), Step::Gone(object)),
-                Told::Version(version) => (version, Step::Version(version)),
+                Told::Put(object) => (version_of(&object), FollowMessage::Put(object)),
+                Told::Gone(object) => (version_of(&object), FollowMessage::Gone(object)),
+                Told::Version(version) => (version, FollowMessage::Version(version)),
             };
             (Some(step), State::Watch(seen.max(version), told), false)
         }

@@ -43,7 +43,10 @@ pub(crate) struct Import {
 ///
 /// # Errors
 /// The cluster cannot be asked, it refuses a change, or this account may not act as the writer.
-pub(super) async fn run(remote: &Remote, import: &Import) -> Result<Arc<Inherited>, exit::Failure> {
+pub(super) async fn run(
+    remote: &Remote,
+    import: &Import,
+) -> Result<Arc<Inherited>, exit::ExitFailure> {
     if let Some(user) = &import.writer {
         may_act_as(remote, user).await?;
     }
@@ -59,7 +62,7 @@ pub(super) async fn run(remote: &Remote, import: &Import) -> Result<Arc<Inherite
     Ok(Arc::new(inherited))
 }
 
-async fn inherited(remote: &Remote) -> Result<Inherited, exit::Failure> {
+async fn inherited(remote: &Remote) -> Result<Inherited, exit::ExitFailure> {
     let resource = ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "packagerevs");
     match remote.list(&resource, "").await {
         Ok(listed) => Ok(Inherited::of(&listed.items)),
@@ -70,13 +73,13 @@ async fn inherited(remote: &Remote) -> Result<Inherited, exit::Failure> {
             );
             Ok(Inherited::default())
         }
-        Err(failure) => Err(exit::Failure::of("read what Porch kept", &failure)),
+        Err(failure) => Err(exit::ExitFailure::of("read what Porch kept", &failure)),
     }
 }
 
 /// Rewrites sets that were stored in the older version, once.
-async fn move_sets(remote: &Remote) -> Result<(), exit::Failure> {
-    let failed = |attempt: &str, failure: &Failure| exit::Failure::of(attempt, failure);
+async fn move_sets(remote: &Remote) -> Result<(), exit::ExitFailure> {
+    let failed = |attempt: &str, failure: &Failure| exit::ExitFailure::of(attempt, failure);
     let definitions = ResourceName::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let definition = remote.get(&definitions, "", SETS).await;
     let definition = definition.map_err(|e| failed("read the definition of sets", &e))?;
@@ -118,11 +121,11 @@ async fn move_sets(remote: &Remote) -> Result<(), exit::Failure> {
 }
 
 /// What a set of the older shape is in the version of today; nothing, if it has that shape already (A3).
-fn converted(set: &Value) -> Result<Option<Value>, exit::Failure> {
+fn converted(set: &Value) -> Result<Option<Value>, exit::ExitFailure> {
     let version = format!("{}/{STORED}", api::CONFIG_GROUP);
     let now = api::convert_set(set.clone(), &version).map_err(|error| {
         let (namespace, name) = place(set);
-        exit::Failure::of(
+        exit::ExitFailure::of(
             &format!("move packagevariantset {namespace}/{name} to {STORED}"),
             &error,
         )
@@ -138,7 +141,7 @@ fn converted(set: &Value) -> Result<Option<Value>, exit::Failure> {
 }
 
 /// Says of each variant and set that nobody wrote since who did (X6).
-async fn record_writer(remote: &Remote, user: &str) -> Result<(), exit::Failure> {
+async fn record_writer(remote: &Remote, user: &str) -> Result<(), exit::ExitFailure> {
     let record = json!({"username": user, "groups": []}).to_string();
     for resource in [
         of_version(STORED),
@@ -146,7 +149,7 @@ async fn record_writer(remote: &Remote, user: &str) -> Result<(), exit::Failure>
     ] {
         let listed = remote.list(&resource, "").await;
         let attempt = format!("list the {}", resource.plural);
-        let listed = listed.map_err(|e| exit::Failure::of(&attempt, &e))?;
+        let listed = listed.map_err(|e| exit::ExitFailure::of(&attempt, &e))?;
         let writes = listed.items.into_iter();
         let writes = writes.map(|object| sign(remote, &resource, object, &record));
         let mut writes = stream::iter(writes).buffer_unordered(AT_ONCE);
@@ -163,7 +166,7 @@ async fn sign(
     resource: &ResourceName,
     mut object: Value,
     record: &str,
-) -> Result<(), exit::Failure> {
+) -> Result<(), exit::ExitFailure> {
     for _ in 0..TRIES {
         let annotations = object.pointer("/metadata/annotations");
         if annotations.is_some_and(|all| all.get(plan::set::WRITTEN_BY).is_some()) {
@@ -180,13 +183,13 @@ async fn sign(
             Ok(_) => return Ok(()),
             Err(failure) if failure.code == 409 => {
                 let now = remote.get(resource, namespace, name).await;
-                match now.map_err(|e| exit::Failure::of(&attempt(), &e))? {
+                match now.map_err(|e| exit::ExitFailure::of(&attempt(), &e))? {
                     Some(now) => object = now,
                     None => return Ok(()),
                 }
             }
             Err(failure) if failure.code == 404 => return Ok(()),
-            Err(failure) => return Err(exit::Failure::of(&attempt(), &failure)),
+            Err(failure) => return Err(exit::ExitFailure::of(&attempt(), &failure)),
         }
     }
     let (namespace, name) = place(&object);
@@ -194,22 +197,22 @@ async fn sign(
         "{} {namespace}/{name} is written again and again",
         resource.plural
     );
-    Err(exit::Failure::new(what))
+    Err(exit::ExitFailure::new(what))
 }
 
 /// Whoever may not act as a user may not say that the user wrote something.
-async fn may_act_as(remote: &Remote, user: &str) -> Result<(), exit::Failure> {
+async fn may_act_as(remote: &Remote, user: &str) -> Result<(), exit::ExitFailure> {
     let reviews = ResourceName::new("authorization.k8s.io", "v1", "selfsubjectaccessreviews");
     let asked = json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {"verb": "impersonate", "resource": "users", "name": user}},
     });
     let said = remote.create(&reviews, "", &asked).await;
-    let said = said.map_err(|e| exit::Failure::of("ask whom this account may act as", &e))?;
+    let said = said.map_err(|e| exit::ExitFailure::of("ask whom this account may act as", &e))?;
     if said["status"]["allowed"] == true {
         return Ok(());
     }
-    Err(exit::Failure::new(format!("--writer {user}: this account may not impersonate that user"))
+    Err(exit::ExitFailure::new(format!("--writer {user}: this account may not impersonate that user"))
         .hint("grant it the verb impersonate on users with this name (chart: importPorch.writer), or leave --writer out"))
 }
 
@@ -219,7 +222,7 @@ async fn write(
     resource: &ResourceName,
     object: &Value,
     (media, patch): (&str, &Value),
-) -> Result<(), exit::Failure> {
+) -> Result<(), exit::ExitFailure> {
     let (namespace, name) = place(object);
     match remote
         .patch(resource, (namespace, name, ""), media, patch)
@@ -229,7 +232,7 @@ async fn write(
         Err(failure) if failure.code == 404 => Ok(()),
         Err(failure) => {
             let attempt = format!("write {} {namespace}/{name}", resource.plural);
-            Err(exit::Failure::of(&attempt, &failure))
+            Err(exit::ExitFailure::of(&attempt, &failure))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apiserver::ResourceName;
 use futures::StreamExt as _;
 
-use super::follow::{Step, follow};
+use super::follow::{FollowMessage, follow};
 use super::remote::{Remote, version_of};
 use super::seen::Seen;
 
@@ -22,18 +22,18 @@ pub(super) async fn run(remote: Remote, seen: Arc<Seen>) {
     let mut steps = follow(remote, resource());
     while let Some(step) = steps.next().await {
         match step {
-            Step::All(version, all) => {
+            FollowMessage::All(version, all) => {
                 seen.retain(PLURAL, version, &all);
                 for one in all {
                     seen.put(PLURAL, one);
                 }
             }
-            Step::Put(one) => drop(seen.put(PLURAL, one)),
-            Step::Gone(one) => {
+            FollowMessage::Put(one) => drop(seen.put(PLURAL, one)),
+            FollowMessage::Gone(one) => {
                 let name = api::str_at(&one, &["metadata", "name"]).unwrap_or_default();
                 seen.remove(PLURAL, ("", name), version_of(&one));
             }
-            Step::Version(_) => {}
+            FollowMessage::Version(_) => {}
         }
     }
 }

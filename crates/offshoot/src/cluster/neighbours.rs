@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::remote::Remote;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// The name under which the package API is registered.
 const SERVICE: &str = "v1alpha1.porch.kpt.dev";
@@ -15,14 +15,14 @@ const SERVICE: &str = "v1alpha1.porch.kpt.dev";
 pub(super) async fn look(
     remote: &Remote,
     (namespace, name): &(String, String),
-) -> Result<(), Failure> {
+) -> Result<(), ExitFailure> {
     let path = format!(
         "/apis/apiregistration.k8s.io/v1/apiservices?fieldSelector=metadata.name%3D{SERVICE}"
     );
     match remote.read(&path).await {
         Ok(found) => {
             if let Some(other) = other(&found["items"][0], (namespace, name)) {
-                return Err(Failure::new(format!(
+                return Err(ExitFailure::new(format!(
                     "APIService {SERVICE} is served by Service {other}, not by {namespace}/{name}"
                 ))
                 .hint("stop that server first, and install the chart, which registers the API for its own Service"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::gateway::{Attributes, Decision, User};
+use apiserver::gateway::{AccessDecision, Attributes, User};
 use apiserver::{ResourceName, ServerHandle, Setters, Writers};
 use async_trait::async_trait;
 use engine::ports::{Delta, Feed, Gvk, Known};
@@ -13,7 +13,7 @@ use objects::{Failure, Reason};
 use serde_json::Value;
 
 use super::difference;
-use super::follow::{Step, follow};
+use super::follow::{FollowMessage, follow};
 use super::kinds::Kinds;
 use super::remote::{Remote, version_of};
 use super::seen::Seen;
@@ -322,7 +322,7 @@ impl ObjectApi for ClusterObjects {
         self.setters.setter(object)
     }
 
-    async fn may(&self, request: &Attributes<'_>) -> Decision {
+    async fn may(&self, request: &Attributes<'_>) -> AccessDecision {
         self.handle.may(request).await
     }
 
@@ -385,30 +385,30 @@ fn went(object: &Value) -> bool {
 }
 
 /// Keeps what a watch tells before the engine hears of it.
-fn note(seen: &Seen, resource: &ResourceName, step: &Step) {
+fn note(seen: &Seen, resource: &ResourceName, step: &FollowMessage) {
     if !is_kept(resource) {
         return;
     }
     match step {
-        Step::All(version, all) => {
+        FollowMessage::All(version, all) => {
             seen.retain(&resource.plural, *version, all);
             for object in all {
                 seen.put(&resource.plural, object.clone());
             }
         }
-        Step::Put(object) => drop(seen.put(&resource.plural, object.clone())),
-        Step::Gone(object) => {
+        FollowMessage::Put(object) => drop(seen.put(&resource.plural, object.clone())),
+        FollowMessage::Gone(object) => {
             let text = |field| api::str_at(object, &["metadata", field]).unwrap_or_default();
             let place = (text("namespace"), text("name"));
             seen.remove(&resource.plural, place, version_of(object));
         }
-        Step::Version(_) => {}
+        FollowMessage::Version(_) => {}
     }
 }
 
 /// What the engine hears of what is followed.
 fn deltas(
-    steps: futures::stream::BoxStream<'static, Step>,
+    steps: futures::stream::BoxStream<'static, FollowMessage>,
     namespaces: Namespaces,
     known: Known,
     key: super::Key,
@@ -419,23 +419,23 @@ fn deltas(
                 || key(object).is_some_and(|key| namespaces.contains(&key.namespace))
         };
         match step {
-            Step::All(_, mut all) => {
+            FollowMessage::All(_, mut all) => {
                 all.retain(within);
                 Some(Delta::Snapshot(all))
             }
-            Step::Put(object) => {
+            FollowMessage::Put(object) => {
                 let version = version_of(&object).to_string();
                 let news = |key: ObjectKey| !known.knows(&key, &version);
                 (within(&object) && key(&object).is_some_and(news)).then(|| Delta::Put(object))
             }
-            Step::Gone(object) => {
+            FollowMessage::Gone(object) => {
                 let key = within(&object).then(|| key(&object)).flatten();
                 key.map(|key| Delta::Deleted {
                     key,
                     version: version_of(&object).to_string(),
                 })
             }
-            Step::Version(_) => None,
+            FollowMessage::Version(_) => None,
         }
     });
     heard.filter_map(|delta| async move { delta }).boxed()

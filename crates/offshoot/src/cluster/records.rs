@@ -11,7 +11,7 @@ use futures::StreamExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::follow::{Step, follow};
+use super::follow::{FollowMessage, follow};
 use super::namespaces;
 use super::remote::{Remote, version_of};
 use super::seen::Seen;
@@ -130,12 +130,12 @@ impl Ingest {
         }
     }
 
-    async fn take(&self, step: Step) -> Result<(), MirrorError> {
+    async fn take(&self, step: FollowMessage) -> Result<(), MirrorError> {
         let Some(mirror) = self.mirror.get() else {
             return Ok(());
         };
         match step {
-            Step::All(version, all) => {
+            FollowMessage::All(version, all) => {
                 let listed = all.iter().filter_map(|record| self.read(record)).collect();
                 mirror.list(version, listed).await?;
                 for record in &all {
@@ -143,7 +143,7 @@ impl Ingest {
                 }
                 Ok(())
             }
-            Step::Put(record) => {
+            FollowMessage::Put(record) => {
                 match self.read(&record) {
                     Some(listed) => mirror.put(&listed).await?,
                     None => mirror.advance(version_of(&record)).await?,
@@ -151,7 +151,7 @@ impl Ingest {
                 self.mark(&record);
                 Ok(())
             }
-            Step::Gone(record) => {
+            FollowMessage::Gone(record) => {
                 let place = place(&record);
                 if self.is_loss(&place) {
                     tracing::error!(
@@ -167,7 +167,7 @@ impl Ingest {
                 let version = version_of(&record);
                 mirror.remove((&place.0, &place.1), version).await
             }
-            Step::Version(version) => mirror.advance(version).await,
+            FollowMessage::Version(version) => mirror.advance(version).await,
         }
     }
 

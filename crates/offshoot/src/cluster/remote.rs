@@ -123,7 +123,7 @@ impl Remote {
     ///
     /// # Errors
     /// The kubeconfig cannot be read, or there is no cluster around this process.
-    pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Self, exit::Failure> {
+    pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Self, exit::ExitFailure> {
         client(kubeconfig).await.map(Self::new)
     }
 
@@ -338,22 +338,22 @@ impl Remote {
 ///
 /// # Errors
 /// The kubeconfig cannot be read, or there is no cluster around this process.
-pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, exit::Failure> {
+pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, exit::ExitFailure> {
     let config = match kubeconfig {
         Some(path) => {
             let failed = |e: &dyn std::error::Error| {
-                exit::Failure::of(&format!("read the kubeconfig {}", path.display()), e)
+                exit::ExitFailure::of(&format!("read the kubeconfig {}", path.display()), e)
             };
             let file = kube::config::Kubeconfig::read_from(path).map_err(|e| failed(&e))?;
             let config = kube::Config::from_custom_kubeconfig(file, &Default::default()).await;
             config.map_err(|e| failed(&e))?
         }
         None => kube::Config::incluster().map_err(|e| {
-            exit::Failure::of("find the cluster around this pod", &e)
+            exit::ExitFailure::of("find the cluster around this pod", &e)
                 .hint("outside of a cluster, name a kubeconfig with --kubeconfig")
         })?,
     };
-    kube::Client::try_from(config).map_err(|e| exit::Failure::of("connect to the cluster", &e))
+    kube::Client::try_from(config).map_err(|e| exit::ExitFailure::of("connect to the cluster", &e))
 }
 
 /// Waits for an answer, not for ever.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::up::DataDir;
 
 /// A directory for one term.
@@ -27,12 +27,12 @@ impl Scratch {
     ///
     /// # Errors
     /// None can be made.
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self, ExitFailure> {
         Self::below(&std::env::temp_dir())
     }
 
-    fn below(root: &Path) -> Result<Self, Failure> {
-        let failed = |e: std::io::Error| Failure::of("make a directory for mirrors", &e);
+    fn below(root: &Path) -> Result<Self, ExitFailure> {
+        let failed = |e: std::io::Error| ExitFailure::of("make a directory for mirrors", &e);
         if let Ok(directory) = DataDir::open(&root.join("offshoot-serve")) {
             let path = directory.git();
             match std::fs::remove_dir_all(&path) {

@@ -11,7 +11,7 @@ use engine::Engine;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use super::door::{Access, Identity, Serving, Source, written_by};
+use super::door::{Access, CertificateSource, Identity, Serving, written_by};
 use super::holder::{self, Ground};
 use super::host::ClusterHost;
 use super::lease::{Lease, Replica};
@@ -25,7 +25,7 @@ use super::scratch::Scratch;
 use super::seen::Seen;
 use super::term::Term;
 use super::{import, namespaces, neighbours, remote};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::gateway;
 
 /// How long turns of controllers may take to end when a replica stops.
@@ -35,7 +35,7 @@ const GRACE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// It could not start.
-pub(crate) async fn run(options: Options) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(options: Options) -> Result<ExitCode, ExitFailure> {
     let signals = Signals::new()?;
     let replica = Started::new(&options).await?;
     replica.serve(&options, signals).await
@@ -48,8 +48,8 @@ struct Signals {
 }
 
 impl Signals {
-    fn new() -> Result<Self, Failure> {
-        let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
+    fn new() -> Result<Self, ExitFailure> {
+        let failed = |e: std::io::Error| ExitFailure::of("listen for signals", &e);
         Ok(Self {
             terminate: signal(SignalKind::terminate()).map_err(failed)?,
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
@@ -78,7 +78,7 @@ struct Started {
 }
 
 impl Started {
-    async fn new(options: &Options) -> Result<Self, Failure> {
+    async fn new(options: &Options) -> Result<Self, ExitFailure> {
         let client = remote::client(options.kubeconfig.as_deref()).await?;
         let remote = Remote::new(client.clone());
         let account = account(&remote).await?;
@@ -129,7 +129,7 @@ impl Started {
                 through(routing, router.merge(stamps))
             })
             .await;
-        let listening = listening.map_err(|e| Failure::of("serve", &e))?;
+        let listening = listening.map_err(|e| ExitFailure::of("serve", &e))?;
         tracing::info!(address = %listening.address, "a replica serves");
         follow((identity, serving), (&remote, &seen, &records));
         Ok(Self {
@@ -146,7 +146,7 @@ impl Started {
     }
 
     /// Waits for the Lease, works while it holds it.
-    async fn serve(self, options: &Options, mut signals: Signals) -> Result<ExitCode, Failure> {
+    async fn serve(self, options: &Options, mut signals: Signals) -> Result<ExitCode, ExitFailure> {
         let term = tokio::select! {
             term = self.lease.acquire() => term,
             () = signals.any() => {
@@ -158,7 +158,7 @@ impl Started {
         self.stage.send_replace(Stage::Starting);
         let scratch = Scratch::new()?;
         let ended = tokio::select! {
-            lost = self.lease.hold(term) => Some(Failure::of("write", &lost)),
+            lost = self.lease.hold(term) => Some(ExitFailure::of("write", &lost)),
             failure = self.work(options, term, scratch.path()) => Some(failure),
             () = signals.any() => None,
         };
@@ -178,7 +178,7 @@ impl Started {
     }
 
     /// Begins the term and runs the engine; ends only where that fails.
-    async fn work(&self, options: &Options, term: i64, scratch: &Path) -> Failure {
+    async fn work(&self, options: &Options, term: i64, scratch: &Path) -> ExitFailure {
         loop {
             let marked = holder::mark(&self.remote, &self.records, &options.lease.0, term).await;
             match marked {
@@ -190,7 +190,7 @@ impl Started {
             }
         }
         if self.records.met_newer() {
-            return Failure::new("there are records of a newer format".to_owned())
+            return ExitFailure::new("there are records of a newer format".to_owned())
                 .hint("use the version that wrote them");
         }
         let ground = Ground {
@@ -226,7 +226,7 @@ impl Started {
         };
         // Nobody has to wait for a Lease of a replica that goes.
         self.lease.release().await;
-        Failure::new(why.to_owned())
+        ExitFailure::new(why.to_owned())
     }
 }
 
@@ -235,7 +235,7 @@ async fn server_of(
     host: Arc<ClusterHost>,
     client: kube::Client,
     package_bytes: u64,
-) -> Result<Server, Failure> {
+) -> Result<Server, ExitFailure> {
     let mut builder = Server::builder()
         .aggregated(host)
         .authorizer(Arc::new(Access::new(client)));
@@ -243,7 +243,7 @@ async fn server_of(
         builder = builder.resource(resource);
     }
     let server = builder.build().await;
-    server.map_err(|e| Failure::of("make the server", &e))
+    server.map_err(|e| ExitFailure::of("make the server", &e))
 }
 
 /// Follows what every replica needs of the cluster, for as long as the process lives.
@@ -271,32 +271,32 @@ async fn wait_until_ready(engine: &Engine, stage: &watch::Sender<Stage>) {
 async fn serving(
     client: kube::Client,
     options: &Options,
-) -> Result<(Arc<Serving>, String), Failure> {
+) -> Result<(Arc<Serving>, String), ExitFailure> {
     let (namespace, lease) = &options.lease;
     let name = format!("{lease}.{namespace}.svc");
     let source = match &options.tls {
-        Some(directory) => Source::Directory(directory.clone()),
-        None => Source::Secret {
+        Some(directory) => CertificateSource::Directory(directory.clone()),
+        None => CertificateSource::Secret {
             namespace: namespace.clone(),
             name: format!("{lease}-serving"),
             dns: vec![name.clone()],
         },
     };
     let serving = Serving::open(client, source).await.map_err(|e| {
-        Failure::of("have a certificate", &e)
+        ExitFailure::of("have a certificate", &e)
             .hint("--tls-dir names a directory with tls.crt, tls.key and ca.crt")
     })?;
     Ok((Arc::new(serving), name))
 }
 
 /// As whom the cluster knows this process.
-async fn account(remote: &Remote) -> Result<User, Failure> {
+async fn account(remote: &Remote) -> Result<User, ExitFailure> {
     let resource =
         apiserver::ResourceName::new("authentication.k8s.io", "v1", "selfsubjectreviews");
     let asked =
         serde_json::json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let said = remote.create(&resource, "", &asked).await;
-    let said = said.map_err(|e| Failure::of("ask the cluster who this is", &e))?;
+    let said = said.map_err(|e| ExitFailure::of("ask the cluster who this is", &e))?;
     let user = &said["status"]["userInfo"];
     let groups = user["groups"].as_array().into_iter().flatten();
     let groups: Vec<&str> = groups.filter_map(serde_json::Value::as_str).collect();
@@ -324,14 +324,14 @@ impl Own {
     }
 }
 
-fn own_certificate() -> Result<Own, Failure> {
+fn own_certificate() -> Result<Own, ExitFailure> {
     let id = uuid::Uuid::new_v4().simple().to_string();
-    let failed = |e: TlsError| Failure::of("make a certificate", &e);
-    let authority = apiserver::Identity::load_or_make(None).map_err(failed)?;
+    let failed = |e: TlsError| ExitFailure::of("make a certificate", &e);
+    let authority = apiserver::Authority::load_or_make(None).map_err(failed)?;
     let name = format!("offshoot-replica-{id}");
     let issued = authority.issue(&name, &[], 3_650).map_err(failed)?;
     let der = certificates(&issued.certificate);
-    let der = der.map_err(|e| Failure::of("read a certificate", &e))?;
+    let der = der.map_err(|e| ExitFailure::of("read a certificate", &e))?;
     Ok(Own {
         id,
         fingerprint: der.first().map(|own| fingerprint(own)).unwrap_or_default(),

@@ -86,11 +86,11 @@ impl engine::ports::Faults for Term {
 
 /// The store ends, before a push as before any other step.
 impl store::Faults for Term {
-    fn at(&self, _url: &str, _point: store::Point) -> store::Verdict {
+    fn at(&self, _url: &str, _point: store::Point) -> store::FaultVerdict {
         if self.is_on() {
-            store::Verdict::Go
+            store::FaultVerdict::Go
         } else {
-            store::Verdict::Die
+            store::FaultVerdict::Die
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         let dies = |term: &Term| {
             let engine = engine::ports::Faults::dies_at(term, engine::ports::Point::Published);
             let store = store::Faults::at(term, "u", store::Point::BeforePush);
-            (engine, store == store::Verdict::Die)
+            (engine, store == store::FaultVerdict::Die)
         };
         assert_eq!(dies(&term), (true, true));
         term.renewed(1, boot_time());

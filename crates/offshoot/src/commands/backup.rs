@@ -9,17 +9,17 @@ use objectstore::{Copy, files};
 
 use crate::cli::BackupArgs;
 use crate::client::Client;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::up::DataDir;
 
 /// Copies or restores.
 ///
 /// # Errors
 /// The server cannot be reached, the file cannot be written, or the copy is damaged.
-pub(super) fn run(args: &BackupArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &BackupArgs) -> Result<ExitCode, ExitFailure> {
     match &args.data {
         Some(data) if args.restore => restore(&args.file, data),
-        _ if args.restore => Err(Failure::usage(
+        _ if args.restore => Err(ExitFailure::usage(
             "--restore needs the --data directory to fill",
         )),
         _ => super::wait(copy(args)),
@@ -27,9 +27,9 @@ pub(super) fn run(args: &BackupArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes the copy beside its place, checks it, and only then puts it there.
-async fn copy(args: &BackupArgs) -> Result<ExitCode, Failure> {
+async fn copy(args: &BackupArgs) -> Result<ExitCode, ExitFailure> {
     let path = &args.file;
-    let failed = |e: std::io::Error| Failure::of(&format!("write {}", path.display()), &e);
+    let failed = |e: std::io::Error| ExitFailure::of(&format!("write {}", path.display()), &e);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let client = Client::connect(&args.connect).await?;
@@ -59,7 +59,7 @@ async fn copy(args: &BackupArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Says where the objects of a cluster are copied: its API server has no such path.
-fn elsewhere(failure: Failure) -> Failure {
+fn elsewhere(failure: ExitFailure) -> ExitFailure {
     let message = failure.message();
     let is_none = message.contains("404") || message.contains("path \"/backup\"");
     if failure.is_hinted() || !is_none {
@@ -71,17 +71,17 @@ fn elsewhere(failure: Failure) -> Failure {
     )
 }
 
-fn read(path: &Path) -> Result<Copy, Failure> {
+fn read(path: &Path) -> Result<Copy, ExitFailure> {
     let attempt = format!("read {}", path.display());
-    let file = File::open(path).map_err(|e| Failure::of(&attempt, &e))?;
-    Copy::read(BufReader::new(file)).map_err(|e| Failure::of(&attempt, &e))
+    let file = File::open(path).map_err(|e| ExitFailure::of(&attempt, &e))?;
+    Copy::read(BufReader::new(file)).map_err(|e| ExitFailure::of(&attempt, &e))
 }
 
-fn restore(file: &Path, data: &Path) -> Result<ExitCode, Failure> {
+fn restore(file: &Path, data: &Path) -> Result<ExitCode, ExitFailure> {
     let copy = read(file)?;
     let directory = DataDir::open(data)?;
     copy.restore(directory.root()).map_err(|e| {
-        Failure::of(&format!("restore into {}", data.display()), &e)
+        ExitFailure::of(&format!("restore into {}", data.display()), &e)
             .hint("name a directory that does not exist yet with --data")
     })?;
     super::say(&format!(
@@ -102,14 +102,14 @@ mod tests {
             "the server answers 404 Not Found",
             "forbidden: User \"ann\" cannot get path \"/backup\"",
         ] {
-            let failure = elsewhere(Failure::new(said));
+            let failure = elsewhere(ExitFailure::new(said));
             assert!(
                 failure.text().contains("on a cluster, back up etcd"),
                 "{said}"
             );
         }
-        assert!(!elsewhere(Failure::new("it broke off")).is_hinted());
-        let hinted = Failure::new("404").hint("start it");
+        assert!(!elsewhere(ExitFailure::new("it broke off")).is_hinted());
+        let hinted = ExitFailure::new("404").hint("start it");
         assert!(elsewhere(hinted).text().contains("start it"));
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::cli::fleet::BlameArgs;
 use crate::client::{self, Client, EXPLANATIONS, RESOURCES, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::visible::line;
 
 /// How much of a value is shown, in characters.
@@ -14,7 +14,7 @@ const LONGEST: usize = 40;
 ///
 /// # Errors
 /// There is no such revision, file or field; the server cannot be reached.
-pub(super) async fn run(args: &BlameArgs) -> Result<String, Failure> {
+pub(super) async fn run(args: &BlameArgs) -> Result<String, ExitFailure> {
     let client = Client::connect(&args.connect).await?;
     let answer = client
         .get(&object(
@@ -69,7 +69,7 @@ fn part<'a>(field: &'a Value, key: &str) -> &'a str {
 }
 
 /// What is not there, with what may have been meant.
-fn missing<'a>(what: &str, word: &str, there: impl Iterator<Item = &'a str>) -> Failure {
+fn missing<'a>(what: &str, word: &str, there: impl Iterator<Item = &'a str>) -> ExitFailure {
     let mut there: Vec<&str> = there.collect();
     there.dedup();
     let near = model::nearest(word, there.iter().copied());
@@ -77,7 +77,7 @@ fn missing<'a>(what: &str, word: &str, there: impl Iterator<Item = &'a str>) -> 
         || format!("there are: {}", there.join(", ")),
         |near| format!("did you mean {near}?"),
     );
-    Failure::usage(format!("there is no {what}")).hint(line(&hint))
+    ExitFailure::usage(format!("there is no {what}")).hint(line(&hint))
 }
 
 /// Whether a field is the one that was asked for, or below it; `KIND/NAME PATH` asks in one resource of several.

@@ -5,21 +5,21 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use functions::wire::{Document, ReadError};
-use functions::{Outcome, Runner as _};
+use functions::wire::{ReadError, ResourceListText};
+use functions::{FunctionOutcome, Runner as _};
 use serde_json::json;
 use yaml::owned::Value;
 
 use super::{print, say_plain, wait, write_out};
 use crate::cli::local::{Fn, FnArgs, Format, RunArgs};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::runtimes;
 
 /// Runs one verb.
 ///
 /// # Errors
 /// It failed, and why.
-pub(super) fn run(args: &FnArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &FnArgs) -> Result<ExitCode, ExitFailure> {
     match &args.verb {
         Fn::List { format } => print(&list(*format)),
         Fn::Doc { image } => print(doc(image)?),
@@ -48,20 +48,22 @@ fn list(format: Format) -> String {
     lines.collect()
 }
 
-fn doc(image: &str) -> Result<&'static str, Failure> {
+fn doc(image: &str) -> Result<&'static str, ExitFailure> {
     let known = functions::find(image).ok_or_else(|| {
-        Failure::new(format!("{image:?} is not built in")).hint("`offshoot fn list` lists what is")
+        ExitFailure::new(format!("{image:?} is not built in"))
+            .hint("`offshoot fn list` lists what is")
     })?;
     Ok(known.doc)
 }
 
 /// Filters standard input; what the function answered is printed even if it failed.
-fn one(args: &RunArgs) -> Result<ExitCode, Failure> {
+fn one(args: &RunArgs) -> Result<ExitCode, ExitFailure> {
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
-        .map_err(|error| Failure::of("read standard input", &error))?;
-    let document = Document::read(&text).map_err(|error| unreadable("standard input", &error))?;
+        .map_err(|error| ExitFailure::of("read standard input", &error))?;
+    let document =
+        ResourceListText::read(&text).map_err(|error| unreadable("standard input", &error))?;
     let config = args.config.as_deref().map(config).transpose()?;
     let function = model::Function {
         image: args.image.clone(),
@@ -74,19 +76,19 @@ fn one(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let limits = args.runtimes.limits();
     let call = document.call(function, config);
-    let outcome: Outcome = wait(async { Ok(runner.run(call, &limits).await) })?
-        .map_err(|error| Failure::of("run the function", &error))?;
+    let outcome: FunctionOutcome = wait(async { Ok(runner.run(call, &limits).await) })?
+        .map_err(|error| ExitFailure::of("run the function", &error))?;
     let answer = document
         .answer(&outcome)
-        .map_err(|error| Failure::of("answer", &error))?;
+        .map_err(|error| ExitFailure::of("answer", &error))?;
     write_out(&answer)?;
     say_plain(&outcome.stderr);
     Ok(ExitCode::from(u8::from(outcome.exit_code != 0)))
 }
 
-fn config(path: &Path) -> Result<Arc<Value>, Failure> {
+fn config(path: &Path) -> Result<Arc<Value>, ExitFailure> {
     let failed = |error: &dyn std::error::Error| {
-        Failure::of(&format!("read the configuration {}", path.display()), error)
+        ExitFailure::of(&format!("read the configuration {}", path.display()), error)
     };
     let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
     let stream = yaml::Stream::parse(text.as_str(), &yaml::Limits::default());
@@ -98,15 +100,15 @@ fn config(path: &Path) -> Result<Arc<Value>, Failure> {
     };
     if value.as_map().is_none() || documents.next().is_some() {
         return Err(
-            Failure::new(format!("{} does not hold one resource", path.display()))
+            ExitFailure::new(format!("{} does not hold one resource", path.display()))
                 .hint("give a file with one document that has apiVersion, kind and metadata.name"),
         );
     }
     Ok(Arc::new(value))
 }
 
-fn unreadable(what: &str, error: &ReadError) -> Failure {
-    let failure = Failure::new(format!("{what}: {error}"));
+fn unreadable(what: &str, error: &ReadError) -> ExitFailure {
+    let failure = ExitFailure::new(format!("{what}: {error}"));
     match error.snippet() {
         Some(snippet) => failure.hint(format!("look at\n{snippet}")),
         None => failure.hint("give a ResourceList, as `kpt fn source DIR` prints it"),

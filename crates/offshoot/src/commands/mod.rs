@@ -30,7 +30,7 @@ use clap::CommandFactory as _;
 use crate::cli::remote::Rpkg;
 use crate::cli::{Cli, Command, LogFormat};
 use crate::client::Client;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 pub(crate) use crate::say::{say, say_plain};
 use crate::{demo, logging};
 
@@ -38,7 +38,7 @@ use crate::{demo, logging};
 ///
 /// # Errors
 /// It failed, and why.
-pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
+pub(crate) fn run(cli: &Cli) -> Result<ExitCode, ExitFailure> {
     // What a client library logs, the command says itself.
     logging::start(cli.log, level(&cli.command));
     match &cli.command {
@@ -105,17 +105,19 @@ fn level(command: &Command) -> &'static str {
 const BLOCKING: usize = 1_024;
 
 /// Runs a future of a client command on this thread.
-fn wait<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+fn wait<T>(future: impl Future<Output = Result<T, ExitFailure>>) -> Result<T, ExitFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     runtime
-        .map_err(|e| Failure::of("start", &e))?
+        .map_err(|e| ExitFailure::of("start", &e))?
         .block_on(future)
 }
 
 /// Runs a command that is a server, on all cores.
-fn serve(future: impl Future<Output = Result<ExitCode, Failure>>) -> Result<ExitCode, Failure> {
+fn serve(
+    future: impl Future<Output = Result<ExitCode, ExitFailure>>,
+) -> Result<ExitCode, ExitFailure> {
     // Expressions of templates are parsed and run on these threads: `expr` bounds their nesting,
     // the stack is ours to give (memory is used only where it is touched).
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -124,21 +126,21 @@ fn serve(future: impl Future<Output = Result<ExitCode, Failure>>) -> Result<Exit
         // Conversations with remotes that are silent hold a thread each.
         .max_blocking_threads(BLOCKING)
         .build();
-    let runtime = runtime.map_err(|e| Failure::of("start", &e))?;
+    let runtime = runtime.map_err(|e| ExitFailure::of("start", &e))?;
     let code = runtime.block_on(future);
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     code
 }
 
-fn print(text: &str) -> Result<ExitCode, Failure> {
+fn print(text: &str) -> Result<ExitCode, ExitFailure> {
     write_out(text).map(|()| ExitCode::SUCCESS)
 }
 
 /// Data goes to standard output; a reader that went away is no failure.
-fn write_out(text: &str) -> Result<(), Failure> {
+fn write_out(text: &str) -> Result<(), ExitFailure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::of("write to standard output", &error))
+            Err(ExitFailure::of("write to standard output", &error))
         }
         _ => Ok(()),
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::serve::lease;
 use crate::cli::serve::ReleaseArgs;
 use crate::cluster::Remote;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How long a Lease is looked at: whoever holds it renews it meanwhile.
 const LOOK: Duration = Duration::from_secs(5);
@@ -18,11 +18,11 @@ const LOOK: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// A replica still works, the cluster cannot be asked, or it refuses a change.
-pub(super) async fn run(args: &ReleaseArgs) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: &ReleaseArgs) -> Result<ExitCode, ExitFailure> {
     let (namespace, name) = lease(&args.lease)?;
     let remote = Remote::connect(Some(&args.kubeconfig)).await?;
     if is_renewed(&remote, &namespace, &name).await? {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "a replica holds the Lease {namespace}/{name}, and would put its finalizers back"
         ))
         .hint(format!(
@@ -37,7 +37,7 @@ pub(super) async fn run(args: &ReleaseArgs) -> Result<ExitCode, Failure> {
     for (version, plural, finalizer) in kinds {
         let resource = ResourceName::new(api::CONFIG_GROUP, version, plural);
         let listed = remote.list(&resource, "").await;
-        let listed = listed.map_err(|e| Failure::of(&format!("list the {plural}"), &e))?;
+        let listed = listed.map_err(|e| ExitFailure::of(&format!("list the {plural}"), &e))?;
         for object in listed.items {
             if take_off(&remote, &resource, &object, finalizer).await? {
                 count += 1;
@@ -49,11 +49,11 @@ pub(super) async fn run(args: &ReleaseArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Whether somebody holds a Lease and renews it.
-async fn is_renewed(remote: &Remote, namespace: &str, name: &str) -> Result<bool, Failure> {
+async fn is_renewed(remote: &Remote, namespace: &str, name: &str) -> Result<bool, ExitFailure> {
     let leases = ResourceName::new("coordination.k8s.io", "v1", "leases");
     let read = async || {
         let lease = remote.get(&leases, namespace, name).await;
-        lease.map_err(|e| Failure::of(&format!("read the Lease {namespace}/{name}"), &e))
+        lease.map_err(|e| ExitFailure::of(&format!("read the Lease {namespace}/{name}"), &e))
     };
     let Some(before) = read().await? else {
         return Ok(false);
@@ -72,7 +72,7 @@ async fn take_off(
     resource: &ResourceName,
     object: &Value,
     finalizer: &str,
-) -> Result<bool, Failure> {
+) -> Result<bool, ExitFailure> {
     let meta = api::read_meta(object);
     if !meta.finalizers.iter().any(|one| one == finalizer) {
         return Ok(false);
@@ -98,7 +98,7 @@ async fn take_off(
                 resource.plural
             );
             let webhook = failure.message.contains("written-by.offshoot.dev");
-            let failure = Failure::of(&attempt, &failure);
+            let failure = ExitFailure::of(&attempt, &failure);
             Err(match webhook {
                 true => failure.hint(
                     "the webhook that no replica answers must go first, as by helm uninstall: kubectl delete \

@@ -17,7 +17,7 @@ use super::rpkg::entry::Entry;
 use super::rpkg::{items, text};
 use crate::cli::remote::{ResolveArgs, TakenSide};
 use crate::client::{Client, PACKAGES, RESOURCES, collection, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::visible::line;
 
 /// How many drafts that differ are named.
@@ -27,14 +27,14 @@ const NAMED: usize = 20;
 ///
 /// # Errors
 /// Nothing is decided by these words, or something was refused.
-pub(super) async fn run(args: &ResolveArgs) -> Result<String, Failure> {
+pub(super) async fn run(args: &ResolveArgs) -> Result<String, ExitFailure> {
     let client = Client::connect(&args.connect).await?;
     let done = resolve(&client, args).await;
     super::say_warnings(&client);
     done
 }
 
-async fn resolve(client: &Client, args: &ResolveArgs) -> Result<String, Failure> {
+async fn resolve(client: &Client, args: &ResolveArgs) -> Result<String, ExitFailure> {
     let (decisions, entries, differing) = prepare(client, args).await?;
     for line in differing {
         super::say(&line);
@@ -51,7 +51,7 @@ async fn resolve(client: &Client, args: &ResolveArgs) -> Result<String, Failure>
 async fn prepare(
     client: &Client,
     args: &ResolveArgs,
-) -> Result<(Vec<Resolution>, Vec<Entry>, Vec<String>), Failure> {
+) -> Result<(Vec<Resolution>, Vec<Entry>, Vec<String>), ExitFailure> {
     let drafts = drafts(client, args).await?;
     let decisions = match &args.like {
         Some(model) => of_draft(client, model).await?,
@@ -82,7 +82,10 @@ async fn prepare(
 ///
 /// # Errors
 /// The server refuses, or names what cannot be read.
-pub(super) async fn drafts(client: &Client, args: &ResolveArgs) -> Result<Vec<Revision>, Failure> {
+pub(super) async fn drafts(
+    client: &Client,
+    args: &ResolveArgs,
+) -> Result<Vec<Revision>, ExitFailure> {
     let query = [
         (
             "labelSelector",
@@ -107,16 +110,16 @@ pub(super) async fn drafts(client: &Client, args: &ResolveArgs) -> Result<Vec<Re
     Ok(drafts)
 }
 
-fn read(object: &Value) -> Result<Revision, Failure> {
+fn read(object: &Value) -> Result<Revision, ExitFailure> {
     api::read_revision(object)
-        .map_err(|why| Failure::new(format!("a package revision cannot be read: {why}")))
+        .map_err(|why| ExitFailure::new(format!("a package revision cannot be read: {why}")))
 }
 
 /// The decision about the conflicts of a key, as these drafts have them.
 ///
 /// # Errors
 /// None has it, they are not equal, or the value is none for them.
-pub(super) fn of_key(args: &ResolveArgs, drafts: &[Revision]) -> Result<Resolution, Failure> {
+pub(super) fn of_key(args: &ResolveArgs, drafts: &[Revision]) -> Result<Resolution, ExitFailure> {
     let key = args.key.as_deref().unwrap_or_default();
     let of_key = |c: &&Conflict| c.derived_from.is_none() && api::conflict_key(c) == key;
     let all: Vec<&Conflict> = drafts
@@ -127,7 +130,8 @@ pub(super) fn of_key(args: &ResolveArgs, drafts: &[Revision]) -> Result<Resoluti
     let open = all.iter().find(|c| c.blocks());
     let Some(first) = open.or_else(|| all.first()).copied() else {
         let known = keys(drafts);
-        let failure = Failure::new(format!("no draft here has a conflict with the key {key:?}"));
+        let failure =
+            ExitFailure::new(format!("no draft here has a conflict with the key {key:?}"));
         return Err(match known.is_empty() {
             true => failure.hint("no conflict is open here; -n and -l say where to look"),
             false => failure.hint(format!("open are {}", known.join(", "))),
@@ -137,7 +141,7 @@ pub(super) fn of_key(args: &ResolveArgs, drafts: &[Revision]) -> Result<Resoluti
         (c.place(), &c.base, &c.upstream) == (first.place(), &first.base, &first.upstream)
     };
     if !all.iter().all(|c| equal(c)) {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "the key {key} stands for conflicts that are not equal"
         ))
         .hint(
@@ -156,7 +160,7 @@ pub(super) fn of_key(args: &ResolveArgs, drafts: &[Revision]) -> Result<Resoluti
                 .collect();
             if locals.len() > 1 {
                 let shown: Vec<String> = locals.iter().map(ToString::to_string).collect();
-                return Err(Failure::new(format!(
+                return Err(ExitFailure::new(format!(
                     "the local values differ ({}), and a value decides equal conflicts only",
                     shown.join(", ")
                 ))
@@ -179,7 +183,7 @@ fn keys(drafts: &[Revision]) -> Vec<String> {
 }
 
 /// A typed value as JSON: as text where all sides are texts, else as YAML.
-fn literal(conflict: &Conflict, value: &str) -> Result<String, Failure> {
+fn literal(conflict: &Conflict, value: &str) -> Result<String, ExitFailure> {
     let sides = [&conflict.base, &conflict.local, &conflict.upstream];
     let known: Vec<&String> = sides
         .into_iter()
@@ -193,12 +197,12 @@ fn literal(conflict: &Conflict, value: &str) -> Result<String, Failure> {
     }
     let limits = yaml::Limits::default();
     let read = yaml::first_document_json(value, yaml::Reader::V3, false, &limits);
-    let read = read.map_err(|e| Failure::of(&format!("read --value {value:?}"), &e))?;
+    let read = read.map_err(|e| ExitFailure::of(&format!("read --value {value:?}"), &e))?;
     Ok(read.to_string())
 }
 
 /// What was decided in a draft: as it was accepted, or as the field was edited.
-async fn of_draft(client: &Client, name: &str) -> Result<Vec<Resolution>, Failure> {
+async fn of_draft(client: &Client, name: &str) -> Result<Vec<Resolution>, ExitFailure> {
     let draft = client
         .get(&object(PACKAGES, &client.namespace, name))
         .await?;
@@ -207,7 +211,7 @@ async fn of_draft(client: &Client, name: &str) -> Result<Vec<Resolution>, Failur
     let settled: Vec<&Conflict> = draft.conflicts.iter().filter(settled).collect();
     if settled.is_empty() {
         return Err(
-            Failure::new(format!("nobody has decided a conflict of {name}")).hint(format!(
+            ExitFailure::new(format!("nobody has decided a conflict of {name}")).hint(format!(
                 "offshoot why pkgrev/{name} lists them; decide there, and then like it elsewhere"
             )),
         );
@@ -216,7 +220,7 @@ async fn of_draft(client: &Client, name: &str) -> Result<Vec<Resolution>, Failur
         .get(&object(RESOURCES, &client.namespace, name))
         .await?;
     let texts = api::read_resources(&resources)
-        .map_err(|problems| Failure::new(model::join_problems(&problems)))?;
+        .map_err(|problems| ExitFailure::new(model::join_problems(&problems)))?;
     let files: Files = texts
         .files
         .into_iter()

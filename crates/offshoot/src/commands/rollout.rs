@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cli::rollout::{Of, RolloutArgs, RolloutVerb};
 use crate::client::{Client, SETS, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How often a change is tried anew where the set was written meanwhile.
 const TRIES: usize = 5;
@@ -22,7 +22,7 @@ const TRIES: usize = 5;
 ///
 /// # Errors
 /// There is no such set or rollout, or the verb is not for it as it stands.
-pub(super) async fn run(args: &RolloutArgs) -> Result<String, Failure> {
+pub(super) async fn run(args: &RolloutArgs) -> Result<String, ExitFailure> {
     let client = Client::connect(&args.connect).await?;
     let name = args.verb.name();
     let done = match &args.verb {
@@ -52,26 +52,26 @@ pub(super) async fn run(args: &RolloutArgs) -> Result<String, Failure> {
 }
 
 /// The set, if it rolls out.
-async fn read(client: &Client, name: &str) -> Result<Value, Failure> {
+async fn read(client: &Client, name: &str) -> Result<Value, ExitFailure> {
     let set = client.get(&object(SETS, &client.namespace, name)).await?;
     rolls_out(&set)?;
     Ok(set)
 }
 
-fn rolls_out(set: &Value) -> Result<(), Failure> {
+fn rolls_out(set: &Value) -> Result<(), ExitFailure> {
     if set.pointer("/spec/rollout").is_some_and(|r| !r.is_null()) {
         return Ok(());
     }
     let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
-    let failure = Failure::new(format!("packagevariantset '{name}' has no spec.rollout"));
+    let failure = ExitFailure::new(format!("packagevariantset '{name}' has no spec.rollout"));
     Err(failure.hint("without it, what it wants reaches all targets at once"))
 }
 
-fn status(set: &Value) -> Result<RolloutStatus, Failure> {
+fn status(set: &Value) -> Result<RolloutStatus, ExitFailure> {
     let status = api::read_set_status(set).rollout;
     status.ok_or_else(|| {
         let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
-        Failure::new(format!(
+        ExitFailure::new(format!(
             "no rollout of packagevariantset '{name}' has begun"
         ))
         .hint(format!("offshoot why pvset/{name} tells what it waits for"))
@@ -83,7 +83,7 @@ fn annotation<'a>(set: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 /// What the verb writes into the annotations, and what is said of it.
-fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
+fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), ExitFailure> {
     let name = verb.name();
     Ok(match verb {
         RolloutVerb::Pause(_) | RolloutVerb::Status { .. } => (
@@ -93,7 +93,7 @@ fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
         RolloutVerb::Resume(_) => {
             let ended = ended(set);
             if ended.is_empty() {
-                let failure = Failure::new(format!("{name} is neither paused nor undone"));
+                let failure = ExitFailure::new(format!("{name} is neither paused nor undone"));
                 return Err(failure.hint("after a halt it is offshoot rollout retry"));
             }
             let wish = json!({ PAUSE: null, UNDO: null });
@@ -103,7 +103,7 @@ fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
             let rollout = status(set)?;
             if rollout.halted.is_none() {
                 let state = rollout.state.word();
-                return Err(Failure::new(format!(
+                return Err(ExitFailure::new(format!(
                     "rollout {} of {name} is {state}: no count halted it",
                     rollout.id
                 )));
@@ -280,7 +280,7 @@ pub(super) struct Saying<'a> {
 ///
 /// # Errors
 /// The verb is not for the set as it stands, the set was seen otherwise (a conflict), or the server refuses.
-pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, Failure> {
+pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, ExitFailure> {
     let name = saying.verb.name();
     let path = object(SETS, &client.namespace, name);
     let asked = match saying.dry_run {
@@ -296,7 +296,7 @@ pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, 
                 "the rollout of {name} changed since version {then}: {}",
                 changed(then, &now)
             );
-            let failure = Failure::new(why).conflict();
+            let failure = ExitFailure::new(why).conflict();
             return Err(failure.hint(format!(
                 "offshoot rollout status {name} shows it as it is now, version {now}"
             )));
@@ -307,7 +307,7 @@ pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, 
                 "the rollout of {name} changed since it was shown: it is {} now",
                 progress.progress()
             );
-            return Err(Failure::new(why).conflict());
+            return Err(ExitFailure::new(why).conflict());
         }
         let (annotations, told) = wish(saying.verb, &set)?;
         let version = api::str_at(&set, &["metadata", "resourceVersion"]);
@@ -342,7 +342,7 @@ fn failed(rollout: &RolloutStatus) -> usize {
 }
 
 /// The rollout for people.
-async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
+async fn told(client: &Client, set: &Value) -> Result<String, ExitFailure> {
     let rollout = status(set)?;
     let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
     let mut out = format!(

@@ -8,18 +8,18 @@ use model::Namespace;
 
 use crate::cli::serve::ServeArgs;
 use crate::cluster::{self, Import, Options};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::{runtimes, up};
 
 /// Serves.
 ///
 /// # Errors
 /// It could not start, or it lost its Lease.
-pub(super) async fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: &ServeArgs) -> Result<ExitCode, ExitFailure> {
     cluster::run(options(args)?).await
 }
 
-fn options(args: &ServeArgs) -> Result<Options, Failure> {
+fn options(args: &ServeArgs) -> Result<Options, ExitFailure> {
     Ok(Options {
         kubeconfig: args.kubeconfig.clone(),
         listen: args.listen,
@@ -44,9 +44,9 @@ fn options(args: &ServeArgs) -> Result<Options, Failure> {
 ///
 /// # Errors
 /// The text is none.
-pub(super) fn lease(text: &str) -> Result<(String, String), Failure> {
+pub(super) fn lease(text: &str) -> Result<(String, String), ExitFailure> {
     let wrong = || {
-        Failure::usage(format!("--lease: {text:?} is no NAMESPACE/NAME"))
+        ExitFailure::usage(format!("--lease: {text:?} is no NAMESPACE/NAME"))
             .hint("write offshoot-system/offshoot")
     };
     let (namespace, name) = text.split_once('/').ok_or_else(wrong)?;
@@ -57,10 +57,10 @@ pub(super) fn lease(text: &str) -> Result<(String, String), Failure> {
     Ok((namespace.to_owned(), name.to_owned()))
 }
 
-fn namespaces(list: &[String]) -> Result<Vec<Namespace>, Failure> {
+fn namespaces(list: &[String]) -> Result<Vec<Namespace>, ExitFailure> {
     let read = |text: &String| {
         Namespace::parse(text.trim())
-            .map_err(|e| Failure::usage(format!("--namespaces: {text:?}: {e}")))
+            .map_err(|e| ExitFailure::usage(format!("--namespaces: {text:?}: {e}")))
     };
     list.iter().map(read).collect()
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{LogFormat, UpArgs};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::shell::quoted;
 use crate::up::{self, Options};
 
@@ -13,8 +13,8 @@ use crate::up::{self, Options};
 ///
 /// # Errors
 /// It could not start.
-pub(super) async fn run(args: &UpArgs, log: LogFormat) -> Result<ExitCode, Failure> {
-    let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
+pub(super) async fn run(args: &UpArgs, log: LogFormat) -> Result<ExitCode, ExitFailure> {
+    let failed = |e: std::io::Error| ExitFailure::of("listen for signals", &e);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let server = tokio::select! {

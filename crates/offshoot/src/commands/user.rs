@@ -3,21 +3,21 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use apiserver::Identity;
+use apiserver::Authority;
 use base64::Engine as _;
 use kube::config::Kubeconfig;
 
 use crate::cli::UserArgs;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::up::{may_replace, write_private};
 
 /// Signs a certificate with the data directory's authority; the server need not run.
 ///
 /// # Errors
 /// The directory has no authority yet, the file cannot be written, or holds something that is not ours.
-pub(super) fn run(args: &UserArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &UserArgs) -> Result<ExitCode, ExitFailure> {
     if args.name.is_empty() {
-        return Err(Failure::usage("a user needs a name".to_owned()));
+        return Err(ExitFailure::usage("a user needs a name".to_owned()));
     }
     if let Some(path) = &args.output {
         may_replace(path)?;
@@ -33,15 +33,15 @@ pub(super) fn run(args: &UserArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-fn kubeconfig(args: &UserArgs) -> Result<String, Failure> {
+fn kubeconfig(args: &UserArgs) -> Result<String, ExitFailure> {
     let data: &Path = &args.at.data;
     if !data.join("pki/ca.key").exists() {
         let text = format!("{} holds no certificate authority", data.display());
-        return Err(Failure::new(text)
+        return Err(ExitFailure::new(text)
             .hint("start `offshoot up` on it once, or name another directory with --data"));
     }
-    let failed = |e: &dyn std::error::Error| Failure::of("make the certificate", e);
-    let authority = Identity::load_or_make(Some(data)).map_err(|e| failed(&e))?;
+    let failed = |e: &dyn std::error::Error| ExitFailure::of("make the certificate", e);
+    let authority = Authority::load_or_make(Some(data)).map_err(|e| failed(&e))?;
     let issued = authority
         .issue(&args.name, args.group.as_slice(), args.days)
         .map_err(|e| failed(&e))?;
@@ -66,15 +66,16 @@ fn kubeconfig(args: &UserArgs) -> Result<String, Failure> {
 }
 
 /// Where the server of this directory serves, as its own kubeconfig says.
-fn address(data: &Path) -> Result<String, Failure> {
+fn address(data: &Path) -> Result<String, ExitFailure> {
     let path = data.join("kubeconfig");
     let file = Kubeconfig::read_from(&path).map_err(|e| {
-        Failure::of(&format!("read {}", path.display()), &e).hint("say the address with --server")
+        ExitFailure::of(&format!("read {}", path.display()), &e)
+            .hint("say the address with --server")
     })?;
     let cluster = file.clusters.into_iter().next().and_then(|c| c.cluster);
     let server = cluster.and_then(|c| c.server);
     server.ok_or_else(|| {
-        Failure::new(format!("{} names no server", path.display()))
+        ExitFailure::new(format!("{} names no server", path.display()))
             .hint("say the address with --server")
     })
 }

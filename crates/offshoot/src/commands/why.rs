@@ -13,16 +13,16 @@ use serde_json::Value;
 
 use crate::cli::remote::WhyArgs;
 use crate::client::{Client, EXPLANATIONS, PACKAGES, REPOSITORIES, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::visible::{line, visible};
 
 /// Explains; what is to be printed.
 ///
 /// # Errors
 /// It is not there, or the server cannot be reached.
-pub(super) async fn run(args: &WhyArgs) -> Result<String, Failure> {
+pub(super) async fn run(args: &WhyArgs) -> Result<String, ExitFailure> {
     let unknown = || {
-        Failure::usage(format!("{:?} is not KIND/NAME", args.what)).hint(
+        ExitFailure::usage(format!("{:?} is not KIND/NAME", args.what)).hint(
             "kinds are packagevariant (pvar), packagevariantset (pvset), packagerevision (pkgrev) and repository (repo)",
         )
     };
@@ -51,7 +51,7 @@ pub(super) async fn run(args: &WhyArgs) -> Result<String, Failure> {
     }
 }
 
-async fn report(client: &Client, path: &str) -> Result<String, Failure> {
+async fn report(client: &Client, path: &str) -> Result<String, ExitFailure> {
     let explanation = client.get(path).await?;
     let text = api::str_at(&explanation, &["status", "report"]);
     Ok(text.unwrap_or_default().to_owned())

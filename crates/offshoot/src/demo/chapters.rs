@@ -7,7 +7,7 @@ use super::packages::{EU, SHOP_V1, US, VARIANTS};
 use super::story::Story;
 use super::world::{World, condition, file, repository};
 use crate::client::{REPOSITORIES, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What the chapters are called.
 pub(super) const TITLES: [&str; 8] = [
@@ -24,7 +24,7 @@ pub(super) const TITLES: [&str; 8] = [
 const GATE: &str = "config.injection.WebCluster.main";
 
 /// Tells all of them.
-pub(super) async fn tell(story: &mut Story, world: &mut World) -> Result<(), Failure> {
+pub(super) async fn tell(story: &mut Story, world: &mut World) -> Result<(), ExitFailure> {
     let [
         catalogue,
         fan_out,
@@ -55,7 +55,7 @@ pub(super) async fn tell(story: &mut Story, world: &mut World) -> Result<(), Fai
     delete_set(story, world).await
 }
 
-async fn register(story: &Story, world: &World) -> Result<(), Failure> {
+async fn register(story: &Story, world: &World) -> Result<(), ExitFailure> {
     story.say(
         "   A platform team keeps a catalogue of packages in git, and one repository for each edge\n   \
          site. We register three repositories; they are bare git repositories on this disk.",
@@ -151,7 +151,7 @@ fn set(revision: &str) -> Value {
     })
 }
 
-async fn fan(story: &Story, world: &World) -> Result<(), Failure> {
+async fn fan(story: &Story, world: &World) -> Result<(), ExitFailure> {
     story.say(
         "   The shop has an injection point: its WebCluster is filled in from the cluster. The\n   \
          platform describes the site in Europe; nobody has described the one in the US yet.",
@@ -208,7 +208,7 @@ async fn fan(story: &Story, world: &World) -> Result<(), Failure> {
     )
 }
 
-async fn gates(story: &Story, world: &World) -> Result<(), Failure> {
+async fn gates(story: &Story, world: &World) -> Result<(), ExitFailure> {
     let draft = world.revision(US).await?;
     story.claim(
         condition(&draft, GATE) == "False",
@@ -242,7 +242,7 @@ async fn gates(story: &Story, world: &World) -> Result<(), Failure> {
     )
 }
 
-async fn edit_and_approve(story: &Story, world: &World) -> Result<(), Failure> {
+async fn edit_and_approve(story: &Story, world: &World) -> Result<(), ExitFailure> {
     story.say(
         "   Ada knows the European site: she raises a limit in the draft, says why in a comment, and\n   \
          pins the proxy to a release that she trusts.",

@@ -6,9 +6,9 @@ use super::packages::{EU2, SETS, SHOP_V2, US2, VARIANTS};
 use super::story::Story;
 use super::world::{World, file, repository};
 use crate::client::{PACKAGES, REPOSITORIES, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
-pub(super) async fn upstream_v2(story: &Story, world: &World) -> Result<(), Failure> {
+pub(super) async fn upstream_v2(story: &Story, world: &World) -> Result<(), ExitFailure> {
     story.say(
         "   The catalogue releases shop v2: a newer database and proxy, an autoscaler, another setting.\n   \
          Nothing happens by itself: the set pins v1. Then the set is pointed at v2.",
@@ -42,7 +42,7 @@ pub(super) async fn upstream_v2(story: &Story, world: &World) -> Result<(), Fail
     )
 }
 
-pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), Failure> {
+pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), ExitFailure> {
     let draft = world.revision(EU2).await?;
     let conflicts = draft
         .get("status")
@@ -97,7 +97,7 @@ pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), Failure
     )
 }
 
-pub(super) async fn join_and_leave(story: &Story, world: &World) -> Result<(), Failure> {
+pub(super) async fn join_and_leave(story: &Story, world: &World) -> Result<(), ExitFailure> {
     story.say("   A repository for Asia is registered with the label; nobody touches the set.")?;
     let labels = json!({ "tier": "edge", "region": "asia" });
     world
@@ -128,7 +128,7 @@ pub(super) async fn join_and_leave(story: &Story, world: &World) -> Result<(), F
 }
 
 /// Name, lifecycle, number and content of every revision, sorted.
-async fn picture(world: &World) -> Result<Vec<String>, Failure> {
+async fn picture(world: &World) -> Result<Vec<String>, ExitFailure> {
     let mut out = Vec::new();
     for revision in world.revisions().await? {
         let text = |path: &[&str]| api::str_at(&revision, path).unwrap_or_default().to_owned();
@@ -144,7 +144,7 @@ async fn picture(world: &World) -> Result<Vec<String>, Failure> {
     Ok(out)
 }
 
-pub(super) async fn rebuild(story: &Story, world: &mut World) -> Result<(), Failure> {
+pub(super) async fn rebuild(story: &Story, world: &mut World) -> Result<(), ExitFailure> {
     let before = picture(world).await?;
     world.stop().await;
     world.start(false).await?;
@@ -170,7 +170,7 @@ pub(super) async fn rebuild(story: &Story, world: &mut World) -> Result<(), Fail
     )
 }
 
-pub(super) async fn delete_set(story: &Story, world: &World) -> Result<(), Failure> {
+pub(super) async fn delete_set(story: &Story, world: &World) -> Result<(), ExitFailure> {
     story.say(
         "   The set is deleted. Nothing that runs somewhere disappears without an approver.",
     )?;

@@ -13,7 +13,7 @@ mod world;
 use std::process::ExitCode;
 
 use crate::cli::DemoArgs;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::shell::quoted;
 use story::Story;
 use world::World;
@@ -22,7 +22,7 @@ use world::World;
 ///
 /// # Errors
 /// A claim did not hold, or the world could not be made.
-pub(crate) async fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(args: &DemoArgs) -> Result<ExitCode, ExitFailure> {
     let mut story = Story::new(args.quiet, chapters::TITLES.len());
     let mut world = World::new(args.keep.as_deref())?;
     let told = chapters::tell(&mut story, &mut world).await;

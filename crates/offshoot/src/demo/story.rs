@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Tells the story on standard output; the bar stands on standard error.
 pub(super) struct Story {
@@ -27,7 +27,7 @@ impl Story {
     }
 
     /// Begins a chapter.
-    pub(super) fn chapter(&mut self, title: &str) -> Result<(), Failure> {
+    pub(super) fn chapter(&mut self, title: &str) -> Result<(), ExitFailure> {
         self.chapter += 1;
         self.bar.inc(1);
         self.bar.set_message(title.to_owned());
@@ -35,13 +35,13 @@ impl Story {
     }
 
     /// Says something.
-    pub(super) fn say(&self, text: &str) -> Result<(), Failure> {
+    pub(super) fn say(&self, text: &str) -> Result<(), ExitFailure> {
         let written = self
             .bar
             .suspend(|| writeln!(std::io::stdout().lock(), "{text}"));
         match written {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(Failure::of("write to standard output", &error))
+                Err(ExitFailure::of("write to standard output", &error))
             }
             _ => Ok(()),
         }
@@ -56,11 +56,11 @@ impl Story {
         holds: bool,
         fact: &str,
         found: impl FnOnce() -> String,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ExitFailure> {
         if holds {
             return self.say(&format!("   * {fact}"));
         }
-        Err(Failure::new(format!(
+        Err(ExitFailure::new(format!(
             "the demo expected: {fact}; but found: {}",
             found()
         )))

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::packages::Revision;
 use crate::client::{Client, PACKAGES, RESOURCES, collection, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::up::{self, Running};
 
 /// How long the story waits for anything.
@@ -29,8 +29,8 @@ impl World {
     ///
     /// # Errors
     /// It cannot be made, or the one to keep is not empty.
-    pub(super) fn new(keep: Option<&Path>) -> Result<Self, Failure> {
-        let failed = |e: std::io::Error| Failure::of("make the demo's directory", &e);
+    pub(super) fn new(keep: Option<&Path>) -> Result<Self, ExitFailure> {
+        let failed = |e: std::io::Error| ExitFailure::of("make the demo's directory", &e);
         let (root, temporary) = match keep {
             Some(directory) => {
                 std::fs::create_dir_all(directory).map_err(failed)?;
@@ -40,7 +40,7 @@ impl World {
                     .is_some()
                 {
                     return Err(
-                        Failure::new(format!("{} is not empty", directory.display()))
+                        ExitFailure::new(format!("{} is not empty", directory.display()))
                             .hint("the demo wants a fresh directory"),
                     );
                 }
@@ -61,7 +61,7 @@ impl World {
     }
 
     /// Starts the server, as `offshoot up` does.
-    pub(super) async fn start(&mut self, rebuild: bool) -> Result<(), Failure> {
+    pub(super) async fn start(&mut self, rebuild: bool) -> Result<(), ExitFailure> {
         let mut options = up::Options::at(&self.root.join("data"));
         options.rebuild = rebuild;
         options.sync_every = Duration::from_secs(1);
@@ -82,10 +82,10 @@ impl World {
     }
 
     /// The connection.
-    pub(super) fn client(&self) -> Result<&Client, Failure> {
+    pub(super) fn client(&self) -> Result<&Client, ExitFailure> {
         self.client
             .as_ref()
-            .ok_or_else(|| Failure::new("the server is not running"))
+            .ok_or_else(|| ExitFailure::new("the server is not running"))
     }
 
     /// The address of one of the story's repositories.
@@ -94,7 +94,7 @@ impl World {
     }
 
     /// Creates or replaces an object: what `kubectl apply` would come to here.
-    pub(super) async fn apply(&self, object: &Value) -> Result<Value, Failure> {
+    pub(super) async fn apply(&self, object: &Value) -> Result<Value, ExitFailure> {
         let api_version = api::str_at(object, &["apiVersion"]).unwrap_or_default();
         let kind = api::str_at(object, &["kind"])
             .unwrap_or_default()
@@ -120,12 +120,12 @@ impl World {
     }
 
     /// A package revision.
-    pub(super) async fn revision(&self, name: &str) -> Result<Value, Failure> {
+    pub(super) async fn revision(&self, name: &str) -> Result<Value, ExitFailure> {
         self.client()?.get(&object(PACKAGES, "default", name)).await
     }
 
     /// All package revisions.
-    pub(super) async fn revisions(&self) -> Result<Vec<Value>, Failure> {
+    pub(super) async fn revisions(&self) -> Result<Vec<Value>, ExitFailure> {
         let list = self
             .client()?
             .get(&collection(PACKAGES, "default", &[]))
@@ -138,7 +138,7 @@ impl World {
     }
 
     /// The files of a package revision.
-    pub(super) async fn files(&self, name: &str) -> Result<Value, Failure> {
+    pub(super) async fn files(&self, name: &str) -> Result<Value, ExitFailure> {
         self.client()?
             .get(&object(RESOURCES, "default", name))
             .await
@@ -149,12 +149,12 @@ impl World {
         &self,
         name: &str,
         edits: &[(&str, &str, &str)],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ExitFailure> {
         let mut resources = self.files(name).await?;
         for (file, from, to) in edits {
             let text = api::str_at(&resources, &["spec", "resources", file]).unwrap_or_default();
             if !text.contains(from) {
-                return Err(Failure::new(format!(
+                return Err(ExitFailure::new(format!(
                     "{file} of {name} does not hold {from:?}: {text}"
                 )));
             }
@@ -172,7 +172,7 @@ impl World {
         name: &str,
         lifecycle: &str,
         approval: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ExitFailure> {
         let path = object(PACKAGES, "default", name);
         let door = if approval {
             format!("{path}/approval")
@@ -193,7 +193,7 @@ impl World {
     }
 
     /// Proposes and approves.
-    pub(super) async fn publish(&self, name: &str) -> Result<(), Failure> {
+    pub(super) async fn publish(&self, name: &str) -> Result<(), ExitFailure> {
         self.move_to(name, "Proposed", false).await?;
         self.move_to(name, "Published", true).await
     }
@@ -204,7 +204,7 @@ impl World {
         name: &str,
         what: &str,
         is: impl Fn(&Value) -> bool,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ExitFailure> {
         self.wait(&object(PACKAGES, "default", name), what, is)
             .await
     }
@@ -215,7 +215,7 @@ impl World {
         path: &str,
         what: &str,
         is: impl Fn(&Value) -> bool,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ExitFailure> {
         let started = Instant::now();
         loop {
             let found = self.client()?.get(path).await.unwrap_or(Value::Null);
@@ -223,7 +223,7 @@ impl World {
                 return Ok(found);
             }
             if started.elapsed() > PATIENCE {
-                return Err(Failure::new(format!(
+                return Err(ExitFailure::new(format!(
                     "waited in vain for {what}; found {found}"
                 )));
             }
@@ -238,9 +238,9 @@ impl World {
         package: &str,
         tag: &str,
         files: Revision,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ExitFailure> {
         let work = self.root.join("checkout");
-        let failed = |e: std::io::Error| Failure::of("write the upstream package", &e);
+        let failed = |e: std::io::Error| ExitFailure::of("write the upstream package", &e);
         if !work.exists() {
             let address = self.address(repository);
             self.git(&self.root, &["clone", "--quiet", &address, "checkout"])?;
@@ -271,11 +271,15 @@ impl World {
     }
 
     /// What `git` prints in one of the story's bare repositories.
-    pub(super) fn git_in(&self, repository: &str, arguments: &[&str]) -> Result<String, Failure> {
+    pub(super) fn git_in(
+        &self,
+        repository: &str,
+        arguments: &[&str],
+    ) -> Result<String, ExitFailure> {
         self.git(&self.root.join(format!("{repository}.git")), arguments)
     }
 
-    fn git(&self, directory: &Path, arguments: &[&str]) -> Result<String, Failure> {
+    fn git(&self, directory: &Path, arguments: &[&str]) -> Result<String, ExitFailure> {
         let output = Command::new("git")
             .args([
                 "-c",
@@ -292,12 +296,12 @@ impl World {
             .env("GIT_TERMINAL_PROMPT", "0")
             .stdin(Stdio::null())
             .output()
-            .map_err(|e| Failure::of("run git", &e).hint("offshoot needs git on the path"))?;
+            .map_err(|e| ExitFailure::of("run git", &e).hint("offshoot needs git on the path"))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if output.status.success() {
             return Ok(text(&output.stdout));
         }
-        Err(Failure::new(format!(
+        Err(ExitFailure::new(format!(
             "git {}: {}",
             arguments.join(" "),
             text(&output.stderr).trim()

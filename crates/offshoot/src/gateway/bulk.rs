@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
-use apiserver::gateway::{Attributes, Call, Outcome, Refusal, RefusalClass};
+use apiserver::gateway::{Attributes, Call, CallAnswer, Refusal, RefusalClass};
 use engine::usecase::{Act, Acted, Many, Wish};
 use model::{Namespace, ObjectKey, ObjectName, Problem, Resolution};
-use plan::revision::Verb;
+use plan::revision::RevisionVerb;
 
 use super::refusal::{invalid, refusal};
 use super::{PackageGateway, caller, unsupported};
 use api::{BulkEntry, BulkOutcome, BulkResult};
 
 /// Handles a request.
-pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<CallAnswer, Refusal> {
     if call.verb != apiserver::gateway::Verb::Create {
         return Err(unsupported(call.verb, &call.resource));
     }
@@ -31,9 +31,9 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
         .map(|(entry, _)| entry.name)
         .zip(outcomes)
         .collect();
-    Ok(Outcome {
+    Ok(CallAnswer {
         object: api::write_bulk(&request.call.namespace, &results),
-        ..Outcome::default()
+        ..CallAnswer::default()
     })
 }
 
@@ -58,9 +58,9 @@ fn entries(call: &Call) -> Result<Vec<(BulkEntry, Act)>, Refusal> {
             entries.push((entry, Act::Resolve(Arc::clone(&decisions))));
             continue;
         }
-        let Some(verb) = Verb::parse(&entry.verb) else {
+        let Some(verb) = RevisionVerb::parse(&entry.verb) else {
             let field = format!("spec.changes[{at}].verb");
-            let known = Verb::ALL.map(Verb::as_str).join(", ");
+            let known = RevisionVerb::ALL.map(RevisionVerb::as_str).join(", ");
             let what = format!(
                 "{field}: Unsupported value: {:?}: supported values: {known}, {RESOLVE}",
                 entry.verb
@@ -158,7 +158,7 @@ impl Request<'_> {
             seen: entry.tree.clone(),
             class: entry.class.clone(),
             approver: self
-                .allows_all(Verb::Approve.takes(None), &entry.name)
+                .allows_all(RevisionVerb::Approve.takes(None), &entry.name)
                 .await,
         }))
     }

@@ -3,7 +3,7 @@
 use objects::Resource;
 use serde_json::Value;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What a request with a package's files may have: JSON writes a line's end, a quote and a backslash with two letters,
 /// and names, labels and paths come besides (A11).
@@ -20,16 +20,17 @@ const LABELS: &str = "spec.packageMetadata.labels";
 ///
 /// # Errors
 /// Never for the definitions of this build; a test builds them.
-pub(crate) fn definitions(package_bytes: u64) -> Result<Vec<Resource>, Failure> {
+pub(crate) fn definitions(package_bytes: u64) -> Result<Vec<Resource>, ExitFailure> {
     let served =
-        api::served().map_err(|e| Failure::of("read the package group's definitions", &e))?;
+        api::served().map_err(|e| ExitFailure::of("read the package group's definitions", &e))?;
     let one = |text: &Value| definition(text, package_bytes);
     served.iter().map(one).collect()
 }
 
-fn definition(text: &Value, package_bytes: u64) -> Result<Resource, Failure> {
-    let resource = Resource::from_crd(text)
-        .map_err(|e| Failure::new(format!("a definition of the package group is wrong: {e}")))?;
+fn definition(text: &Value, package_bytes: u64) -> Result<Resource, ExitFailure> {
+    let resource = Resource::from_crd(text).map_err(|e| {
+        ExitFailure::new(format!("a definition of the package group is wrong: {e}"))
+    })?;
     Ok(match resource.plural.as_str() {
         "packagerevisions" => resource
             .write_through()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::gateway::{Call, CallAnswer, Refusal, RefusalClass, Verb};
 use engine::usecase::Many;
 use engine::{Asked, Wait};
 use model::{Namespace, ObjectKey, ObjectName};
@@ -131,7 +131,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Handles a call, and answers in time.
-pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<CallAnswer, Refusal> {
     let asked = Asked::default();
     let reads = matches!(call.verb, Verb::Get | Verb::List | Verb::Watch);
     let subject = Subject::of(&call);
@@ -181,8 +181,8 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
 }
 
 fn ended(
-    answer: Result<Result<Outcome, Refusal>, tokio::task::JoinError>,
-) -> Result<Outcome, Refusal> {
+    answer: Result<Result<CallAnswer, Refusal>, tokio::task::JoinError>,
+) -> Result<CallAnswer, Refusal> {
     let broken = |error: tokio::task::JoinError| {
         let text = format!("Internal error occurred: a change ended without an answer: {error}");
         Refusal::new(RefusalClass::Bug, text)
@@ -279,7 +279,7 @@ impl Subject {
     }
 
     /// Says what came of a change that was answered late.
-    async fn tell(&self, gateway: &PackageGateway, answer: &Result<Outcome, Refusal>) {
+    async fn tell(&self, gateway: &PackageGateway, answer: &Result<CallAnswer, Refusal>) {
         let Some(key) = &self.key else {
             return;
         };

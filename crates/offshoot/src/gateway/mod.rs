@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::ServerHandle;
-use apiserver::gateway::{Call, Gateway, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::gateway::{Call, CallAnswer, Gateway, Refusal, RefusalClass, Verb};
 use async_trait::async_trait;
 use engine::Engine;
 use engine::usecase::{Caller, Preconditions};
@@ -76,7 +76,7 @@ impl PackageGateway {
 
 #[async_trait]
 impl Gateway for PackageGateway {
-    async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+    async fn handle(&self, call: Call) -> Result<CallAnswer, Refusal> {
         if call.resource == "bulkchanges" {
             return bulk::handle(self, call).await;
         }
@@ -93,7 +93,7 @@ impl Gateway for PackageGateway {
 }
 
 /// Hands a call to whom it is for.
-async fn dispatch(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+async fn dispatch(gateway: &PackageGateway, call: Call) -> Result<CallAnswer, Refusal> {
     match call.resource.as_str() {
         "packagerevisions" => revisions::handle(gateway, call).await,
         "packagerevisionresources" => resources::handle(gateway, call).await,

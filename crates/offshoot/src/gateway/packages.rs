@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use apiserver::ResourceName;
-use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::gateway::{Call, CallAnswer, Refusal, RefusalClass, Verb};
 use model::{Namespace, PackageName, RepositoryName, RevisionNumber};
 use serde_json::{Value, json};
 
 use super::resources::wanted;
 use super::{PackageGateway, unsupported};
 
-pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     let packages = all(gateway, &call.namespace).await?;
     match call.verb {
         Verb::List => {
@@ -24,9 +24,9 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
                 "metadata": {},
                 "items": items,
             });
-            Ok(Outcome {
+            Ok(CallAnswer {
                 object,
-                ..Outcome::default()
+                ..CallAnswer::default()
             })
         }
         Verb::Get => {
@@ -39,9 +39,9 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
                     format!("packages.porch.kpt.dev {:?} not found", call.name),
                 )
             };
-            Ok(Outcome {
+            Ok(CallAnswer {
                 object: found.ok_or_else(missing)?,
-                ..Outcome::default()
+                ..CallAnswer::default()
             })
         }
         verb => Err(unsupported(verb, &call.resource)),

@@ -9,7 +9,7 @@ mod objects;
 
 use std::sync::Arc;
 
-use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::gateway::{Call, CallAnswer, Refusal, RefusalClass, Verb};
 use base64::Engine as _;
 use engine::{SupposedContent, SupposedUpstream};
 use model::{
@@ -39,7 +39,7 @@ const SEEN: [(&str, &str); 5] = [
 ];
 
 /// Handles a request.
-pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<CallAnswer, Refusal> {
     if call.verb != Verb::Create {
         return Err(unsupported(call.verb, &call.resource));
     }
@@ -93,14 +93,14 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
         }
     }
     let class = spec["class"].as_str().filter(|class| !class.is_empty());
-    Ok(Outcome {
+    Ok(CallAnswer {
         object: json!({
             "apiVersion": "fleet.offshoot.dev/v1alpha1",
             "kind": "Plan",
             "metadata": {"name": call.name, "namespace": call.namespace},
             "status": {"document": planning::document(&plan, class)},
         }),
-        ..Outcome::default()
+        ..CallAnswer::default()
     })
 }
 

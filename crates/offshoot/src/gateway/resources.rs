@@ -1,16 +1,16 @@
 //! `packagerevisionresources`: the files of package revisions. No watch (A6).
 
 use apiserver::ResourceName;
-use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::gateway::{Call, CallAnswer, Refusal, RefusalClass, Verb};
 use engine::usecase::{Preconditions, Save};
 use model::{Files, ObjectKey, PackagePath};
-use objects::select::{Term, terms, text_at};
+use objects::select::{FieldTerm, terms, text_at};
 use serde_json::{Value, json};
 
 use super::refusal::{invalid, refusal};
 use super::{PackageGateway, caller, key, unsupported};
 
-pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<CallAnswer, Refusal> {
     match call.verb {
         Verb::Get => get(gateway, &call).await,
         Verb::List => list(gateway, &call).await,
@@ -43,16 +43,16 @@ async fn beyond(
     Ok(object)
 }
 
-async fn get(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+async fn get(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     let object = read(gateway, call, &key(call)?).await?;
-    Ok(Outcome {
+    Ok(CallAnswer {
         object,
-        ..Outcome::default()
+        ..CallAnswer::default()
     })
 }
 
 /// The revisions that a list of revisions would give, each with its files.
-async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+async fn list(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     let resource = ResourceName::new(api::PACKAGE_GROUP, "v1alpha1", "packagerevisions");
     let list = gateway
         .handle
@@ -86,9 +86,9 @@ async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
         ),
         ("items", Value::Array(items)),
     ]);
-    Ok(Outcome {
+    Ok(CallAnswer {
         object,
-        ..Outcome::default()
+        ..CallAnswer::default()
     })
 }
 
@@ -100,7 +100,7 @@ async fn went(gateway: &PackageGateway, key: &ObjectKey) -> bool {
 
 /// Whether all terms of a field selector hold; the server has refused selectors of other fields.
 pub(super) fn wanted(object: &Value, selector: &str) -> bool {
-    let holds = |term: &Term| {
+    let holds = |term: &FieldTerm| {
         let found = match text_at(object, &term.field) {
             // A number that is left out is none (A4a).
             absent if absent.is_empty() && term.field == "spec.revision" => "0".to_owned(),
@@ -111,7 +111,7 @@ pub(super) fn wanted(object: &Value, selector: &str) -> bool {
     terms(selector).is_ok_and(|terms| terms.iter().all(holds))
 }
 
-async fn save(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+async fn save(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     let sent = call.new.as_ref().unwrap_or(&Value::Null);
     let update = api::read_resources(sent).map_err(|problems| invalid(call, &problems))?;
     let preconditions = Preconditions {
@@ -139,7 +139,7 @@ async fn save(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
     if let Some(render) = &made.render {
         object["status"]["renderStatus"] = api::write_render_status(render);
     }
-    Ok(Outcome {
+    Ok(CallAnswer {
         object,
         status: None,
         warnings: made.warnings,

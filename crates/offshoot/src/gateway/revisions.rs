@@ -1,6 +1,6 @@
 //! `packagerevisions` and `packagerevisions/approval`.
 
-use apiserver::gateway::{Attributes, Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::gateway::{Attributes, Call, CallAnswer, Refusal, RefusalClass, Verb};
 use engine::usecase::{Input, Made};
 use model::{Door, Lifecycle, Namespace};
 use plan::revision;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::refusal::{invalid, refusal};
 use super::{PackageGateway, caller, key, preconditions, unsupported};
 
-pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<CallAnswer, Refusal> {
     match call.verb {
         Verb::Create => create(gateway, &call).await,
         Verb::Update | Verb::Patch => update(gateway, &call).await,
@@ -19,12 +19,12 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
     }
 }
 
-async fn get(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+async fn get(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     let found = gateway.engine.revision(&key(call)?).await;
     let revision = found.map_err(|e| refusal(call, &e))?;
-    Ok(Outcome {
+    Ok(CallAnswer {
         object: api::write_revision(&revision),
-        ..Outcome::default()
+        ..CallAnswer::default()
     })
 }
 
@@ -57,7 +57,7 @@ pub(super) fn composed_name(call: &Call) -> Option<String> {
     Some(model::compose_name(repository, package, &input.workspace))
 }
 
-async fn create(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+async fn create(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     let wrong = |e: model::NameError| {
         invalid(
             call,
@@ -86,7 +86,7 @@ async fn create(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
     Ok(outcome)
 }
 
-async fn update(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+async fn update(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     let door = if call.subresource.as_deref() == Some("approval") {
         Door::Approval
     } else {
@@ -107,16 +107,16 @@ async fn update(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
     Ok(outcome)
 }
 
-async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+async fn delete(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     may_delete(gateway, call).await?;
     let deleted = gateway
         .engine
         .delete(&caller(call), &key(call)?, &preconditions(call))
         .await;
     let waiting = deleted.map_err(|e| refusal(call, &e))?;
-    Ok(waiting.map(outcome).unwrap_or_else(|| Outcome {
+    Ok(waiting.map(outcome).unwrap_or_else(|| CallAnswer {
         object: call.old.clone().unwrap_or_default(),
-        ..Outcome::default()
+        ..CallAnswer::default()
     }))
 }
 
@@ -124,7 +124,7 @@ async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
 async fn may_delete(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
     let old = call.old.as_ref();
     let lifecycle = old.and_then(|old| api::str_at(old, &["spec", "lifecycle"]));
-    let takes = revision::Verb::Delete.takes(lifecycle.and_then(Lifecycle::parse));
+    let takes = revision::RevisionVerb::Delete.takes(lifecycle.and_then(Lifecycle::parse));
     for &(verb, subresource) in takes.iter().filter(|(_, of)| !of.is_empty()) {
         let asked = Attributes {
             user: &call.user,
@@ -149,8 +149,8 @@ async fn may_delete(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal
     Ok(())
 }
 
-fn outcome(made: Made) -> Outcome {
-    Outcome {
+fn outcome(made: Made) -> CallAnswer {
+    CallAnswer {
         object: api::write_revision(&made.revision),
         status: None,
         warnings: made.warnings,

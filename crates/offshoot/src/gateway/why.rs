@@ -1,6 +1,6 @@
 //! `explanations`: why a variant or a set is as it is, and who wrote what in a revision, worked out when somebody asks.
 
-use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::gateway::{Call, CallAnswer, Refusal, RefusalClass, Verb};
 use model::{Namespace, ObjectKey, ObjectName};
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use super::rights::may;
 use super::{PackageGateway, unsupported};
 
 /// An explanation's name is its kind in lower case, a dot, and its object's name.
-pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {
     if call.verb != Verb::Get {
         return Err(unsupported(call.verb, &call.resource));
     }
@@ -48,7 +48,7 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
         Refusal::new(RefusalClass::NotFound, text)
     };
     let report = report.map_err(|e| refusal(call, &e))?.ok_or_else(gone)?;
-    Ok(Outcome {
+    Ok(CallAnswer {
         object: json!({
             "apiVersion": "fleet.offshoot.dev/v1alpha1",
             "kind": "Explanation",
@@ -56,12 +56,16 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
             "spec": { "kind": shown, "name": name },
             "status": { "report": report },
         }),
-        ..Outcome::default()
+        ..CallAnswer::default()
     })
 }
 
 /// Who wrote each field of a revision. Values are not told: those who may read the files have them.
-async fn blame(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result<Outcome, Refusal> {
+async fn blame(
+    gateway: &PackageGateway,
+    call: &Call,
+    key: &ObjectKey,
+) -> Result<CallAnswer, Refusal> {
     let fields = gateway.engine.blame(key).await;
     let fields = fields.map_err(|e| refusal(call, &e))?;
     let field = |blamed: &engine::Blamed| {
@@ -78,7 +82,7 @@ async fn blame(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result
         }
         out
     };
-    Ok(Outcome {
+    Ok(CallAnswer {
         object: json!({
             "apiVersion": "fleet.offshoot.dev/v1alpha1",
             "kind": "Explanation",
@@ -86,6 +90,6 @@ async fn blame(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result
             "spec": { "kind": "PackageRevision", "name": key.name.as_str() },
             "status": { "fields": fields.iter().map(field).collect::<Vec<_>>() },
         }),
-        ..Outcome::default()
+        ..CallAnswer::default()
     })
 }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use model::{File, FileMode, Files, PackagePath};
 use package::changes::{
-    Body, Changes, ContentChange, FieldChange, FileChange, HashKey, Held, Inputs, Part, Template,
-    leaves, text_holds_secret,
+    Body, Changes, ContentChange, FieldChange, FileChange, HashKey, Held, Inputs, TextPart,
+    TextWithInputs, leaves, text_holds_secret,
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -144,7 +144,7 @@ fn hidden(before: &Files, after: &Files) -> Map<String, Value> {
 fn entry_of(
     change: &FileChange,
     kind: &str,
-    (resource, path): (&Template, &Template),
+    (resource, path): (&TextWithInputs, &TextWithInputs),
     (before, after): (Value, Value),
 ) -> Value {
     let mut entry = json!({
@@ -158,7 +158,7 @@ fn entry_of(
         ("resourceParts", resource),
         ("pathParts", path),
     ];
-    let braced = |p: &Part| matches!(p, Part::Literal(text) if text.contains('{'));
+    let braced = |p: &TextPart| matches!(p, TextPart::Literal(text) if text.contains('{'));
     for (key, template) in told {
         if template.0.iter().any(braced) {
             entry[key] = parts(template).into();
@@ -168,10 +168,13 @@ fn entry_of(
 }
 
 fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
-    let entry = |kind: &str, resource: &Template, path: &Template, before: Value, after: Value| {
-        entry_of(change, kind, (resource, path), (before, after))
-    };
-    let none = Template::default();
+    let entry =
+        |kind: &str,
+         resource: &TextWithInputs,
+         path: &TextWithInputs,
+         before: Value,
+         after: Value| { entry_of(change, kind, (resource, path), (before, after)) };
+    let none = TextWithInputs::default();
     let absent = || json!({"absent": true});
     let side = |hash: String| match change.secret {
         true => json!({"hash": example.key.hash(&hash), "hidden": true}),
@@ -214,8 +217,8 @@ fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
         }
         ContentChange::Text { fields, hunks } => {
             entries.extend(fields.iter().map(|f| of_field(f, example.key, &entry)));
-            let mut before = Template::default();
-            let mut after = Template::default();
+            let mut before = TextWithInputs::default();
+            let mut after = TextWithInputs::default();
             for hunk in hunks {
                 before.extend(hunk.find.clone());
                 after.extend(hunk.replace.clone());
@@ -232,8 +235,8 @@ fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
 }
 
 /// The resources of a file; one without has none that is named.
-fn named(resources: &[Template]) -> Vec<&Template> {
-    static NONE: Template = Template(Vec::new());
+fn named(resources: &[TextWithInputs]) -> Vec<&TextWithInputs> {
+    static NONE: TextWithInputs = TextWithInputs(Vec::new());
     match resources.is_empty() {
         true => vec![&NONE],
         false => resources.iter().collect(),
@@ -241,7 +244,7 @@ fn named(resources: &[Template]) -> Vec<&Template> {
 }
 
 /// A field of a resource.
-type Leaf = (Template, Template, Held);
+type Leaf = (TextWithInputs, TextWithInputs, Held);
 
 /// The fields of an added file, by the example: as templates, since others have other inputs.
 fn fields_in(change: &FileChange, body: &Body, example: &Example<'_>) -> Vec<Leaf> {
@@ -260,7 +263,7 @@ fn fields_in(change: &FileChange, body: &Body, example: &Example<'_>) -> Vec<Lea
 }
 
 /// Tells the first fields of an added resource.
-fn tell_fields(all: &[Leaf], resource: &Template, entry: &mut Value) {
+fn tell_fields(all: &[Leaf], resource: &TextWithInputs, entry: &mut Value) {
     let mine: Vec<&Leaf> = all.iter().filter(|(of, ..)| of == resource).collect();
     let told: Vec<Value> = mine
         .iter()
@@ -280,7 +283,7 @@ fn tell_fields(all: &[Leaf], resource: &Template, entry: &mut Value) {
 fn of_field(
     change: &FieldChange,
     key: &HashKey,
-    entry: &impl Fn(&str, &Template, &Template, Value, Value) -> Value,
+    entry: &impl Fn(&str, &TextWithInputs, &TextWithInputs, Value, Value) -> Value,
 ) -> Value {
     let side = |held: &Option<Held>| match held {
         None => json!({"absent": true}),
@@ -301,10 +304,10 @@ fn of_field(
     )
 }
 
-fn parts(template: &Template) -> Vec<Value> {
-    let part = |part: &Part| match part {
-        Part::Literal(text) => json!({"literal": text}),
-        Part::Input(name) => json!({"input": name}),
+fn parts(template: &TextWithInputs) -> Vec<Value> {
+    let part = |part: &TextPart| match part {
+        TextPart::Literal(text) => json!({"literal": text}),
+        TextPart::Input(name) => json!({"input": name}),
     };
     template.0.iter().map(part).collect()
 }

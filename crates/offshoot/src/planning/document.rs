@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::planned::{
-    FleetPlan, Leaving, PlannedClass, PlannedSet, Target, UpstreamChange, Verdict,
+    FleetPlan, Leaving, PlannedClass, PlannedSet, PlannedTarget, UpstreamChange, Verdict,
 };
 use model::{Conflict, ConflictValue, ObjectKey};
 use package::changes::{ClassId, HashKey, Inputs};
@@ -15,13 +15,13 @@ use super::id_of;
 /// The document of a plan; with a class, of its targets alone.
 pub(crate) fn document(plan: &FleetPlan, class: Option<&str>) -> Value {
     let shown = |id: &str| class.is_none_or(|wanted| id.starts_with(wanted));
-    let targets: Vec<&Target> = plan
+    let targets: Vec<&PlannedTarget> = plan
         .targets
         .iter()
         .filter(|t| class.is_none() || t.class.is_some_and(|id| shown(&id.to_string())))
         .collect();
     // Many targets may be in many classes: each is looked at once.
-    let mut members: BTreeMap<ClassId, Vec<&Target>> = BTreeMap::new();
+    let mut members: BTreeMap<ClassId, Vec<&PlannedTarget>> = BTreeMap::new();
     for target in &targets {
         if let Some(class) = target.class {
             members.entry(class).or_default().push(target);
@@ -66,7 +66,7 @@ pub(crate) fn document(plan: &FleetPlan, class: Option<&str>) -> Value {
 }
 
 /// How many targets of each set have which verdict.
-fn counted(targets: &[Target]) -> BTreeMap<(&ObjectKey, Verdict), usize> {
+fn counted(targets: &[PlannedTarget]) -> BTreeMap<(&ObjectKey, Verdict), usize> {
     let mut counts = BTreeMap::new();
     for target in targets {
         if let Some(set) = &target.set {
@@ -120,7 +120,7 @@ fn of_leaving(leaving: &Leaving) -> Value {
     object
 }
 
-fn of_target(plan: &FleetPlan, target: &Target) -> Value {
+fn of_target(plan: &FleetPlan, target: &PlannedTarget) -> Value {
     let class = target.class.and_then(|id| plan.classes.get(&id));
     let key = class.map(|class| &class.changes.key);
     let inputs = target.inputs.iter();
@@ -183,7 +183,7 @@ fn of_conflict(conflict: &Conflict, key: Option<&HashKey>) -> Value {
     })
 }
 
-fn of_class(id: &str, class: &PlannedClass, targets: &[&Target]) -> Value {
+fn of_class(id: &str, class: &PlannedClass, targets: &[&PlannedTarget]) -> Value {
     let mine: Vec<&Inputs> = targets.iter().map(|t| &t.inputs).collect();
     let files = (&class.before, &class.after);
     of_changes(id, &class.first.to_string(), &class.changes, files, &mine)

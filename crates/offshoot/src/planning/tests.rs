@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::planned::{
-    FleetPlan, Leaving, PlannedClass, PlannedSet, Target, UpstreamChange, Verdict,
+    FleetPlan, Leaving, PlannedClass, PlannedSet, PlannedTarget, UpstreamChange, Verdict,
 };
 use model::{
     Conflict, ConflictId, ConflictState, ConflictValue, Decision, File, Files, Namespace,
@@ -69,7 +69,7 @@ fn package(region: &str, special: u8) -> (Files, Files) {
 }
 
 fn target(plan: &mut FleetPlan, name: &str, verdict: Verdict) -> usize {
-    plan.targets.push(Target {
+    plan.targets.push(PlannedTarget {
         variant: key(name),
         set: Some(key("web")),
         place: Some((

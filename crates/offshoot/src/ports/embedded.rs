@@ -6,7 +6,7 @@ use ::objects::Failure;
 use ::objects::resource::Origin;
 use ::objects::write::delete::DeleteOptions;
 use ::objects::write::update::Means;
-use apiserver::gateway::{Attributes, Decision, User};
+use apiserver::gateway::{AccessDecision, Attributes, User};
 use apiserver::{ResourceName, ServerHandle};
 use async_trait::async_trait;
 use engine::ports::{Feed, Gvk, Known};
@@ -205,7 +205,7 @@ impl ObjectApi for Embedded {
         self.handle.setter_of(object)
     }
 
-    async fn may(&self, request: &Attributes<'_>) -> Decision {
+    async fn may(&self, request: &Attributes<'_>) -> AccessDecision {
         self.handle.may(request).await
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use apiserver::ResourceName;
-use apiserver::gateway::{Attributes, Decision, User};
+use apiserver::gateway::{AccessDecision, Attributes, User};
 use async_trait::async_trait;
 use engine::ports::{Feed, Gvk, Known};
 use model::ObjectKey;
@@ -169,7 +169,7 @@ pub(crate) trait ObjectApi: Send + Sync + fmt::Debug {
     fn setter_of(&self, object: &Value) -> Option<User>;
 
     /// Whether somebody may do something.
-    async fn may(&self, request: &Attributes<'_>) -> Decision;
+    async fn may(&self, request: &Attributes<'_>) -> AccessDecision;
 
     /// Why this program itself may not read objects of a resource, and the way out; `None` if it may.
     async fn unreadable(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::ports::{Delta, Feed, ObjectContent, ObjectSummary};
 use futures::StreamExt as _;
 use model::{Namespace, ObjectKey, ObjectName, Text};
-use plan::set::Object;
+use plan::set::SelectedObject;
 use serde_json::Value;
 
 /// What a feed tells, read; objects that cannot be read are left out.
@@ -31,7 +31,7 @@ pub(super) fn summary(object: &Value, cluster_scoped: bool) -> Option<ObjectSumm
     let namespace = (!cluster_scoped).then(|| key.namespace.to_string());
     Some(ObjectSummary {
         version: meta.resource_version,
-        object: Arc::new(Object {
+        object: Arc::new(SelectedObject {
             name: key.name.to_string(),
             namespace: namespace.unwrap_or_default(),
             labels: meta.labels,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use objectstore::files;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// The layout that this version writes.
 const FORMAT: u32 = 1;
@@ -32,9 +32,9 @@ impl DataDir {
     ///
     /// # Errors
     /// It cannot be created, another process uses it, or a newer version wrote it.
-    pub(crate) fn open(root: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(root: &Path) -> Result<Self, ExitFailure> {
         let attempt = format!("open the data directory {}", root.display());
-        let failed = |e: std::io::Error| Failure::of(&attempt, &e);
+        let failed = |e: std::io::Error| ExitFailure::of(&attempt, &e);
         files::directory(root).map_err(failed)?;
         let root = root.canonicalize().map_err(failed)?;
         check_owner(&root)?;
@@ -48,7 +48,7 @@ impl DataDir {
                 root.display(),
                 holder.trim()
             );
-            return Err(Failure::new(text.trim_end().to_owned())
+            return Err(ExitFailure::new(text.trim_end().to_owned())
                 .hint("stop the other one, or give another directory with --data"));
         }
         lock.set_len(0)
@@ -79,8 +79,8 @@ impl DataDir {
 ///
 /// # Errors
 /// The file cannot be written.
-pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| Failure::of(&format!("write {}", path.display()), &e);
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), ExitFailure> {
+    let failed = |e: std::io::Error| ExitFailure::of(&format!("write {}", path.display()), &e);
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         files::directory(directory).map_err(failed)?;
     }
@@ -89,12 +89,12 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Whoever owns the directory can put other files in the place of ours: it must be this process's user, or root (who
 /// owns what is mounted into a container). Where others may write, too, they are warned of.
-fn check_owner(root: &Path) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| Failure::of(&format!("look at {}", root.display()), &e);
+fn check_owner(root: &Path) -> Result<(), ExitFailure> {
+    let failed = |e: std::io::Error| ExitFailure::of(&format!("look at {}", root.display()), &e);
     let meta = std::fs::metadata(root).map_err(failed)?;
     let own = rustix::process::geteuid().as_raw();
     if !may_hold(meta.uid(), own) {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "the data directory {} belongs to user {}, and this process runs as user {own}",
             root.display(),
             meta.uid()
@@ -116,25 +116,25 @@ fn may_hold(owner: u32, own: u32) -> bool {
     owner == own || owner == 0
 }
 
-fn check_format(root: &Path) -> Result<(), Failure> {
+fn check_format(root: &Path) -> Result<(), ExitFailure> {
     let path = root.join("format");
     match std::fs::read_to_string(&path) {
         Ok(text) => match text.trim().parse::<u32>() {
             Ok(found) if found <= FORMAT => Ok(()),
-            Ok(found) => Err(Failure::new(format!(
+            Ok(found) => Err(ExitFailure::new(format!(
                 "{} was written by a newer offshoot (format {found}, this one knows {FORMAT})",
                 root.display()
             ))
             .hint("use that version, or another directory")),
             Err(_) => Err(
-                Failure::new(format!("{} holds no format version", path.display()))
+                ExitFailure::new(format!("{} holds no format version", path.display()))
                     .hint("is this a data directory of offshoot?"),
             ),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             write_private(&path, &format!("{FORMAT}\n"))
         }
-        Err(error) => Err(Failure::of(&format!("read {}", path.display()), &error)),
+        Err(error) => Err(ExitFailure::of(&format!("read {}", path.display()), &error)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::data::write_private;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What cluster and context are called in the files that we write.
 pub(super) const NAME: &str = "offshoot";
@@ -17,17 +17,17 @@ pub(super) const NAME: &str = "offshoot";
 ///
 /// # Errors
 /// The file holds something else, or cannot be read.
-pub(crate) fn may_replace(path: &Path) -> Result<(), Failure> {
+pub(crate) fn may_replace(path: &Path) -> Result<(), ExitFailure> {
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => String::from("?"),
-        read => read.map_err(|e| Failure::of(&format!("read {}", path.display()), &e))?,
+        read => read.map_err(|e| ExitFailure::of(&format!("read {}", path.display()), &e))?,
     };
     if text.trim().is_empty() || is_ours(&text) {
         return Ok(());
     }
     let shown = path.display();
-    Err(Failure::new(format!(
+    Err(ExitFailure::new(format!(
         "{shown} holds something that offshoot did not write, and would be replaced as a whole"
     ))
     .hint(format!(
@@ -39,7 +39,7 @@ pub(crate) fn may_replace(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It cannot be read or written.
-pub(super) fn write(path: &Path, new: &str) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, new: &str) -> Result<(), ExitFailure> {
     let wanted = over(path, new)?;
     match std::fs::read_to_string(path) {
         Ok(old) if old == wanted && token(path).is_some() => Ok(()),
@@ -58,12 +58,12 @@ pub(super) fn new_token() -> String {
 ///
 /// # Errors
 /// It cannot be read.
-fn over(path: &Path, new: &str) -> Result<String, Failure> {
+fn over(path: &Path, new: &str) -> Result<String, ExitFailure> {
     use std::io::ErrorKind::{InvalidData, NotFound};
     let old = match std::fs::read_to_string(path) {
         // The data directory's own is ours, whatever became of it.
         Err(error) if matches!(error.kind(), NotFound | InvalidData) => return Ok(new.to_owned()),
-        read => read.map_err(|e| Failure::of(&format!("read {}", path.display()), &e))?,
+        read => read.map_err(|e| ExitFailure::of(&format!("read {}", path.display()), &e))?,
     };
     Ok(edited(&old, new).unwrap_or_else(|| new.to_owned()))
 }

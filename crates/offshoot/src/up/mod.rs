@@ -22,7 +22,7 @@ use store::{GitOptions, GitStore, Hosts, Limits, Local, Sync};
 use tokio::task::JoinHandle;
 
 use crate::cli::UpArgs;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::{gateway, ports};
 pub(crate) use data::{DataDir, write_private};
 pub(crate) use kubeconfig::may_replace;
@@ -105,7 +105,7 @@ impl Options {
     ///
     /// # Errors
     /// A runtime of functions that cannot be enabled.
-    pub(crate) fn of(args: &UpArgs) -> Result<Self, Failure> {
+    pub(crate) fn of(args: &UpArgs) -> Result<Self, ExitFailure> {
         Ok(Self {
             data: args.at.data.clone(),
             listen: args.listen,
@@ -211,7 +211,7 @@ impl Running {
 ///
 /// # Errors
 /// The data directory is in use or newer, the address is taken, a store is damaged, the kubeconfig is somebody else's.
-pub async fn start(options: Options) -> Result<Running, Failure> {
+pub async fn start(options: Options) -> Result<Running, ExitFailure> {
     // The data directory's own is ours, whatever became of it.
     if let Some(path) = &options.kubeconfig {
         may_replace(path)?;
@@ -245,7 +245,7 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     });
     wait_until_ready(&engine).await;
     let server = server.listen(options.listen).await;
-    let server = server.map_err(|e| Failure::of("serve", &e))?;
+    let server = server.map_err(|e| ExitFailure::of("serve", &e))?;
     let wanted = server.kubeconfig(kubeconfig::NAME, &token);
     kubeconfig::write(&path, &wanted)?;
     Ok(Running {
@@ -258,7 +258,11 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     })
 }
 
-async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<Server, Failure> {
+async fn build_server(
+    data: &DataDir,
+    options: &Options,
+    token: &str,
+) -> Result<Server, ExitFailure> {
     let durability = if options.durable {
         Durability::Immediate
     } else {
@@ -271,7 +275,7 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
         .begin_anew(options.rebuild)
         .limits(apiserver::Limits::default().with_files(files::raise()))
         .token(token, User::new("admin", &["system:masters"]));
-    let crds = api::embedded_crds().map_err(|e| Failure::of("read the definitions", &e))?;
+    let crds = api::embedded_crds().map_err(|e| ExitFailure::of("read the definitions", &e))?;
     for crd in crds {
         builder = builder.crd(crd);
     }
@@ -283,7 +287,7 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     }
     if let Some(path) = &options.audit {
         let opened = Audit::open(path, options.audit_rotation);
-        let failed = |e: std::io::Error| Failure::of(&format!("open {}", path.display()), &e);
+        let failed = |e: std::io::Error| ExitFailure::of(&format!("open {}", path.display()), &e);
         builder = builder.audit(opened.map_err(failed)?);
     }
     for role in gateway::roles() {
@@ -293,17 +297,17 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
 }
 
 /// Why there is no server, and the way out where its object store is damaged or gone.
-fn not_built(data: &DataDir, error: &StartError) -> Failure {
+fn not_built(data: &DataDir, error: &StartError) -> ExitFailure {
     match error {
         StartError::Store(found) if found.is_damage() => {
             let root = data.root().display();
-            Failure::of("open the object store", error).hint(format!(
+            ExitFailure::of("open the object store", error).hint(format!(
                 "fill a new directory from a copy: `offshoot backup FILE --restore --data NEW`; or start with --rebuild, which \
                  keeps what was found in {root} and begins with no objects: apply repositories and variants again, package \
                  revisions come back from git"
             ))
         }
-        _ => Failure::of("start the server", error),
+        _ => ExitFailure::of("start the server", error),
     }
 }
 
@@ -322,13 +326,13 @@ fn local_repositories(data: &DataDir, options: &Options) -> Local {
 }
 
 /// The hosts that flags or the environment name.
-pub(crate) fn git_hosts(list: &[String]) -> Result<Option<Hosts>, Failure> {
+pub(crate) fn git_hosts(list: &[String]) -> Result<Option<Hosts>, ExitFailure> {
     if list.is_empty() {
         return Ok(None);
     }
     let list = list.join(",");
     let wrong = |why: String| {
-        Failure::usage(format!("--git-hosts: {why}"))
+        ExitFailure::usage(format!("--git-hosts: {why}"))
             .hint("write git.example.com, git.example.com:8443 or *.example.com")
     };
     if list.trim_matches([',', ' ']).is_empty() {
@@ -379,8 +383,8 @@ fn engine_options(options: &Options) -> engine::Options {
 }
 
 /// Throws every record away; discovery makes them anew from git.
-async fn forget_records(handle: &ServerHandle) -> Result<(), Failure> {
-    let failed = |e: &dyn std::error::Error| Failure::of("forget the records", e);
+async fn forget_records(handle: &ServerHandle) -> Result<(), ExitFailure> {
+    let failed = |e: &dyn std::error::Error| ExitFailure::of("forget the records", e);
     let resource = ResourceName::new(api::PACKAGE_GROUP, "v1alpha1", "packagerevisions");
     let list = handle
         .list(&resource, "", "")

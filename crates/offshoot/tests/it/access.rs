@@ -56,7 +56,7 @@ async fn a_user_does_with_packages_what_a_role_says() {
         "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
         "spec": {"packageName": "p", "repositoryName": "none", "workspaceName": "w"},
     });
-    let refused = |answer: Result<serde_json::Value, offshoot::Failure>| {
+    let refused = |answer: Result<serde_json::Value, offshoot::ExitFailure>| {
         answer.is_err_and(|e| e.to_string().contains("is forbidden: User \"ann\""))
     };
     let approval = format!("{REVISIONS}/r.p.w/approval");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{File, Files, PackagePath};
-use yaml::{Edit, Limits, Node, Path, Step, Stream};
+use yaml::{Edit, Limits, Node, NodeStep, Path, Stream};
 
 use super::fields::{FieldChange, resource_name};
 use super::inputs::Inputs;
@@ -141,7 +141,7 @@ fn place(root: &Node<'_>, path: &FieldPath) -> Option<Path> {
         match step {
             PathStep::Field(name) => {
                 at = at.and_then(|node| node.get(name));
-                steps.push(Step::Key(name.clone()));
+                steps.push(NodeStep::Key(name.clone()));
             }
             PathStep::Element(keys) => {
                 let list = at?;
@@ -152,7 +152,7 @@ fn place(root: &Node<'_>, path: &FieldPath) -> Option<Path> {
                 };
                 let index = list.items().position(|item| fits(&item))?;
                 at = list.at(index);
-                steps.push(Step::Index(index));
+                steps.push(NodeStep::Index(index));
             }
             _ => return None,
         }

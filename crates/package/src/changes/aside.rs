@@ -5,7 +5,7 @@
 use model::{File, Files};
 use yaml::{Limits, Path, Stream};
 
-use crate::kptfile::{self, Edit, Fields, Kptfile};
+use crate::kptfile::{self, Edit, Kptfile, KptfileFields};
 
 /// The strategy that is written where nobody asks for another one.
 const USUAL: &str = "resource-merge";
@@ -60,7 +60,7 @@ fn is_plain(kptfile: &Kptfile) -> bool {
 }
 
 /// Whether the upstream is what the lock says was taken.
-fn agree(fields: &Fields) -> bool {
+fn agree(fields: &KptfileFields) -> bool {
     let (upstream, lock) = (fields.upstream.as_ref(), fields.upstream_lock.as_ref());
     let strategy = upstream.and_then(|u| u.update_strategy.as_deref());
     let wanted = upstream.and_then(|u| u.git.as_ref());

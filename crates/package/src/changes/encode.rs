@@ -9,7 +9,7 @@ use model::FileMode;
 use sha2::{Digest, Sha256};
 
 use super::fields::{FieldChange, Held};
-use super::inputs::{Part, Template};
+use super::inputs::{TextPart, TextWithInputs};
 use super::{Body, Changes, ContentChange, FileChange, WantedUpstream};
 use crate::place::hex;
 
@@ -57,7 +57,7 @@ impl Changes {
     }
 }
 
-impl Template {
+impl TextWithInputs {
     /// What stands for this text where only its hash is shown.
     pub fn hash(&self) -> String {
         let mut out = Vec::new();
@@ -80,12 +80,12 @@ pub(super) fn bytes(out: &mut Vec<u8>, what: &[u8]) {
     out.extend(what);
 }
 
-pub(super) fn template(out: &mut Vec<u8>, template: &Template) {
+pub(super) fn template(out: &mut Vec<u8>, template: &TextWithInputs) {
     out.extend((template.0.len() as u64).to_be_bytes());
     for part in &template.0 {
         let (kind, text) = match part {
-            Part::Literal(text) => (0, text),
-            Part::Input(name) => (1, name),
+            TextPart::Literal(text) => (0, text),
+            TextPart::Input(name) => (1, name),
         };
         out.push(kind);
         bytes(out, text.as_bytes());

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use model::{File, PackagePath};
 use yaml::{Limits, Node, Reader, Stream, Value};
 
-use super::inputs::{Inputs, Template};
+use super::inputs::{Inputs, TextWithInputs};
 use crate::place::{FieldPath, PathStep};
 
 /// A field that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldChange {
     /// The resource: group, kind and name, as in `apps/Deployment/web`.
-    pub resource: Template,
+    pub resource: TextWithInputs,
     /// The field: the text form of its path.
-    pub path: Template,
+    pub path: TextWithInputs,
     /// What stood there; `None` for nothing.
     pub before: Option<Held>,
     /// What stands there then.
@@ -25,7 +25,7 @@ pub struct FieldChange {
 
 impl FieldChange {
     /// Shows every text of it.
-    pub(super) fn each(&self, see: &mut impl FnMut(&Template)) {
+    pub(super) fn each(&self, see: &mut impl FnMut(&TextWithInputs)) {
         see(&self.resource);
         see(&self.path);
         let held = self.before.iter().chain(&self.after);
@@ -39,7 +39,7 @@ pub struct Held {
     /// Whether it is a text: then the template is that text, otherwise it is JSON.
     pub text: bool,
     /// What it says.
-    pub template: Template,
+    pub template: TextWithInputs,
 }
 
 impl Held {
@@ -47,10 +47,10 @@ impl Held {
         if let Value::Str(text) = value {
             return Some(Self {
                 text: true,
-                template: Template::of(text, inputs),
+                template: TextWithInputs::of(text, inputs),
             });
         }
-        let mut template = Template::default();
+        let mut template = TextWithInputs::default();
         json(&value.to_json()?, inputs, &mut template);
         Some(Self {
             text: false,
@@ -87,17 +87,17 @@ fn of_json(json: &serde_json::Value) -> Value {
 }
 
 /// JSON in which only texts have inputs: a token has no character that JSON writes otherwise.
-fn json(value: &serde_json::Value, inputs: &Inputs, into: &mut Template) {
+fn json(value: &serde_json::Value, inputs: &Inputs, into: &mut TextWithInputs) {
     match value {
         serde_json::Value::String(text) => {
             into.literal("\"");
-            for part in Template::of(text, inputs).0 {
+            for part in TextWithInputs::of(text, inputs).0 {
                 match part {
-                    super::Part::Literal(text) => {
+                    super::TextPart::Literal(text) => {
                         let quoted = serde_json::Value::String(text).to_string();
                         into.literal(quoted.unquoted());
                     }
-                    input @ super::Part::Input(_) => into.extend(Template(vec![input])),
+                    input @ super::TextPart::Input(_) => into.extend(TextWithInputs(vec![input])),
                 }
             }
             into.literal("\"");
@@ -166,19 +166,23 @@ fn parsed(path: &PackagePath, file: &File) -> Option<Stream> {
 }
 
 /// The resources of a file.
-pub(super) fn resources(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec<Template> {
+pub(super) fn resources(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec<TextWithInputs> {
     let Some(stream) = parsed(path, file) else {
         return Vec::new();
     };
     let names = stream.documents().map(|d| resource_name(&d.root()));
     names
         .filter(|name| !name.is_empty())
-        .map(|name| Template::of(&name, inputs))
+        .map(|name| TextWithInputs::of(&name, inputs))
         .collect()
 }
 
 /// The fields of a file's resources with what they hold, but for what names each resource.
-pub fn leaves(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec<(Template, Template, Held)> {
+pub fn leaves(
+    path: &PackagePath,
+    file: &File,
+    inputs: &Inputs,
+) -> Vec<(TextWithInputs, TextWithInputs, Held)> {
     let Some(stream) = parsed(path, file) else {
         return Vec::new();
     };
@@ -187,14 +191,18 @@ pub fn leaves(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec<(Template
         let Ok(value) = document.to_value(Reader::V3) else {
             continue;
         };
-        let resource = Template::of(&resource_name(&document.root()), inputs);
+        let resource = TextWithInputs::of(&resource_name(&document.root()), inputs);
         let mut found = Vec::new();
         leaf(&FieldPath::default(), &value, &mut found);
         for (path, value) in found {
             if !names(&path)
                 && let Some(held) = Held::of(value, inputs)
             {
-                all.push((resource.clone(), Template::of_path(&path, inputs), held));
+                all.push((
+                    resource.clone(),
+                    TextWithInputs::of_path(&path, inputs),
+                    held,
+                ));
             }
         }
     }
@@ -242,7 +250,7 @@ pub(super) fn of(old: &Stream, new: &Stream, inputs: &Inputs) -> Option<Vec<Fiel
     let mut changes = Vec::new();
     for (name, old) in before.iter() {
         let Some(new) = after.get(name) else { continue };
-        let resource = Template::of(name, inputs);
+        let resource = TextWithInputs::of(name, inputs);
         let mut found = Vec::new();
         compare(&FieldPath::default(), old, new, &mut found);
         let secret = holds_secret(old) || holds_secret(new);
@@ -250,7 +258,7 @@ pub(super) fn of(old: &Stream, new: &Stream, inputs: &Inputs) -> Option<Vec<Fiel
             let held = |value: Option<&Value>| value.map(|value| Held::of(value, inputs));
             changes.push(FieldChange {
                 resource: resource.clone(),
-                path: Template::of_path(&path, inputs),
+                path: TextWithInputs::of_path(&path, inputs),
                 before: held(before).map_or(Some(None), |h| h.map(Some))?,
                 after: held(after).map_or(Some(None), |h| h.map(Some))?,
                 secret,

@@ -2,15 +2,15 @@
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-use super::inputs::{Inputs, Template};
+use super::inputs::{Inputs, TextWithInputs};
 
 /// Lines of the old text that stand at exactly one place, and what takes their place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hunk {
     /// What stands there.
-    pub find: Template,
+    pub find: TextWithInputs,
     /// What stands there then.
-    pub replace: Template,
+    pub replace: TextWithInputs,
 }
 
 /// A range of lines of the old text and of the new one.
@@ -42,7 +42,7 @@ pub(super) fn of(old: &str, new: &str, inputs: &Inputs) -> Vec<Hunk> {
     }
     let text = |lines: &[&str], (from, to): (usize, usize)| {
         let lines = lines.get(from..to).unwrap_or_default();
-        Template::of(&lines.concat(), inputs)
+        TextWithInputs::of(&lines.concat(), inputs)
     };
     let hunk = |range: &Range| Hunk {
         find: text(&before, range.old),

@@ -139,7 +139,7 @@ fn texts(path: &str, value: &serde_json::Value, into: &mut BTreeMap<String, Stri
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum TextPart {
     /// As it stands.
     Literal(String),
     /// What this input says.
@@ -148,9 +148,9 @@ pub enum Part {
 
 /// A text in which inputs are named: a literal `{package}` in it is a literal, and no input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Template(pub Vec<Part>);
+pub struct TextWithInputs(pub Vec<TextPart>);
 
-impl Template {
+impl TextWithInputs {
     /// A text with its inputs replaced, as whole tokens only.
     pub fn of(text: &str, inputs: &Inputs) -> Self {
         let mut template = Self::default();
@@ -161,10 +161,10 @@ impl Template {
             match (inputs.behind_variant(token), inputs.of_token(token)) {
                 (Some(behind), _) => {
                     template.literal(mutate::OWN_FUNCTION_PREFIX);
-                    template.0.push(Part::Input(VARIANT.to_owned()));
+                    template.0.push(TextPart::Input(VARIANT.to_owned()));
                     template.literal(behind);
                 }
-                (None, Some(name)) => template.0.push(Part::Input(name.to_owned())),
+                (None, Some(name)) => template.0.push(TextPart::Input(name.to_owned())),
                 (None, None) => template.literal(token),
             }
             let end = after.find(in_token).unwrap_or(after.len());
@@ -203,8 +203,8 @@ impl Template {
             return;
         }
         match self.0.last_mut() {
-            Some(Part::Literal(last)) => last.push_str(text),
-            _ => self.0.push(Part::Literal(text.to_owned())),
+            Some(TextPart::Literal(last)) => last.push_str(text),
+            _ => self.0.push(TextPart::Literal(text.to_owned())),
         }
     }
 
@@ -212,8 +212,8 @@ impl Template {
     pub fn extend(&mut self, other: Self) {
         for part in other.0 {
             match part {
-                Part::Literal(text) => self.literal(&text),
-                Part::Input(_) => self.0.push(part),
+                TextPart::Literal(text) => self.literal(&text),
+                TextPart::Input(_) => self.0.push(part),
             }
         }
     }
@@ -223,8 +223,8 @@ impl Template {
         let mut text = String::new();
         for part in &self.0 {
             match part {
-                Part::Literal(literal) => text.push_str(literal),
-                Part::Input(name) => text.push_str(inputs.value(name)?),
+                TextPart::Literal(literal) => text.push_str(literal),
+                TextPart::Input(name) => text.push_str(inputs.value(name)?),
             }
         }
         Some(text)
@@ -233,8 +233,8 @@ impl Template {
     /// The inputs that it names.
     pub fn named(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Literal(_) => None,
-            Part::Input(name) => Some(name.as_str()),
+            TextPart::Literal(_) => None,
+            TextPart::Input(name) => Some(name.as_str()),
         })
     }
 }
@@ -244,12 +244,12 @@ fn in_token(c: char) -> bool {
 }
 
 /// For people: inputs in braces. Two templates may read the same; ids tell them apart.
-impl fmt::Display for Template {
+impl fmt::Display for TextWithInputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for part in &self.0 {
             match part {
-                Part::Literal(text) => f.write_str(text)?,
-                Part::Input(name) => write!(f, "{{{name}}}")?,
+                TextPart::Literal(text) => f.write_str(text)?,
+                TextPart::Input(name) => write!(f, "{{{name}}}")?,
             }
         }
         Ok(())

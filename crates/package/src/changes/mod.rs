@@ -25,7 +25,7 @@ pub use aside::aside;
 pub use encode::ClassId;
 pub use fields::{FieldChange, Held, holds_secret, leaves};
 pub use hunks::Hunk;
-pub use inputs::{Inputs, Part, TargetNames, Template, inputs_of};
+pub use inputs::{Inputs, TargetNames, TextPart, TextWithInputs, inputs_of};
 pub use recurring::Recurring;
 pub use secrets::{HashKey, text_holds_secret};
 
@@ -58,7 +58,8 @@ impl Changes {
     /// The inputs that stand in it.
     pub fn inputs(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
-        let mut note = |template: &Template| named.extend(template.named().map(str::to_owned));
+        let mut note =
+            |template: &TextWithInputs| named.extend(template.named().map(str::to_owned));
         for change in &self.files {
             note(&change.file);
             match &change.content {
@@ -86,7 +87,7 @@ impl Changes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
     /// Its path.
-    pub file: Template,
+    pub file: TextWithInputs,
     /// Its mode before and after, where that differs.
     pub mode: Option<(FileMode, FileMode)>,
     /// What becomes of its content.
@@ -103,7 +104,7 @@ pub enum ContentChange {
     /// The file is new.
     Added {
         /// The resources in it.
-        resources: Vec<Template>,
+        resources: Vec<TextWithInputs>,
         /// What it holds.
         body: Body,
         /// Its mode.
@@ -112,7 +113,7 @@ pub enum ContentChange {
     /// The file goes.
     Removed {
         /// The resources in it.
-        resources: Vec<Template>,
+        resources: Vec<TextWithInputs>,
         /// What it held.
         body: Body,
     },
@@ -138,7 +139,7 @@ pub enum ContentChange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// Text.
-    Text(Template),
+    Text(TextWithInputs),
     /// Anything else.
     Binary(Arc<[u8]>),
 }
@@ -146,7 +147,7 @@ pub enum Body {
 impl Body {
     fn of(file: &File, inputs: &Inputs) -> Self {
         match file.as_text() {
-            Some(text) => Self::Text(Template::of(text, inputs)),
+            Some(text) => Self::Text(TextWithInputs::of(text, inputs)),
             None => Self::Binary(Arc::clone(file.bytes())),
         }
     }

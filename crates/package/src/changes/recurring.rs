@@ -10,7 +10,7 @@ use model::{File, PackagePath};
 use sha2::{Digest, Sha256};
 
 use super::encode;
-use super::inputs::{Inputs, Part, Template};
+use super::inputs::{Inputs, TextPart, TextWithInputs};
 use super::{FileChange, file_change, secrets};
 
 /// How many changes are kept: a fleet in which each target differs in files of its own would fill the memory.
@@ -91,7 +91,7 @@ fn found(
 ) -> Option<FileChange> {
     let (mode, content) = file_change(path, old, new, inputs)?;
     Some(FileChange {
-        file: Template::of(path.as_str(), inputs),
+        file: TextWithInputs::of(path.as_str(), inputs),
         mode,
         content,
         secret: old.into_iter().chain(new).any(secrets::in_file),
@@ -111,7 +111,7 @@ fn key(
         if text.contains('\\') {
             return None;
         }
-        let template = Template::of(text, inputs);
+        let template = TextWithInputs::of(text, inputs);
         note(&template, inputs, &mut shapes)?;
         encode::template(out, &template);
         Some(())
@@ -135,12 +135,16 @@ fn key(
 }
 
 /// Notes what the values of a text's inputs look like; `None` where one of them is no word like any other.
-fn note(template: &Template, inputs: &Inputs, shapes: &mut BTreeMap<String, u8>) -> Option<()> {
+fn note(
+    template: &TextWithInputs,
+    inputs: &Inputs,
+    shapes: &mut BTreeMap<String, u8>,
+) -> Option<()> {
     let mut line = Line::first(false);
     for part in &template.0 {
         match part {
-            Part::Literal(text) => line.read(text)?,
-            Part::Input(name) => {
+            TextPart::Literal(text) => line.read(text)?,
+            TextPart::Input(name) => {
                 line.input()?;
                 if !shapes.contains_key(name) {
                     shapes.insert(name.clone(), shape(inputs.value(name)?)?);

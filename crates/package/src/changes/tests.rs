@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use model::{File, FileMode, Files, Namespace, PackageName, PackagePath, RepositoryName, TreeId};
 use proptest::prelude::*;
 
-use super::{ClassId, Inputs, TargetNames, Template, WantedUpstream, apply, changes, inputs_of};
+use super::{
+    ClassId, Inputs, TargetNames, TextWithInputs, WantedUpstream, apply, changes, inputs_of,
+};
 
 fn wanted() -> WantedUpstream {
     WantedUpstream {
@@ -249,9 +251,9 @@ fn the_functions_of_a_variant_are_of_one_class_whatever_it_is_called() {
         "web-edge-eu",
         "xPackageVariant.web-edge-eu.tier.0",
     ] {
-        assert_eq!(Template::of(text, &eu), Template::plain(text));
+        assert_eq!(TextWithInputs::of(text, &eu), TextWithInputs::plain(text));
     }
-    let shown = Template::of("a: PackageVariant.web-edge-eu.tier.0\n", &eu);
+    let shown = TextWithInputs::of("a: PackageVariant.web-edge-eu.tier.0\n", &eu);
     assert_eq!(shown.to_string(), "a: PackageVariant.{variant}.tier.0\n");
 }
 
@@ -290,7 +292,7 @@ fn an_input_stands_for_whole_tokens_and_never_for_numbers() {
         ("context.number", "8080"),
         ("context.truth", "true"),
     ]);
-    let shown = |text: &str| Template::of(text, &inputs).to_string();
+    let shown = |text: &str| TextWithInputs::of(text, &inputs).to_string();
     assert_eq!(
         shown("web/web-limits web.example web"),
         "{package}/web-limits web.example {package}"
@@ -298,13 +300,13 @@ fn an_input_stands_for_whole_tokens_and_never_for_numbers() {
     assert_eq!(shown("eu 8080 true"), "eu 8080 true");
     for text in ["", "web", " web ", "{package}", "ü web ü", "webweb web_web"] {
         assert_eq!(
-            Template::of(text, &inputs).fill(&inputs).as_deref(),
+            TextWithInputs::of(text, &inputs).fill(&inputs).as_deref(),
             Some(text)
         );
     }
     assert_ne!(
-        Template::of("web", &inputs),
-        Template::of("{package}", &inputs)
+        TextWithInputs::of("web", &inputs),
+        TextWithInputs::of("{package}", &inputs)
     );
 }
 

@@ -9,7 +9,7 @@ use crate::place::{FieldPath, identify, sort};
 
 /// A draft after a further merge.
 #[derive(Clone, Copy)]
-pub struct Draft<'a> {
+pub struct MergedDraft<'a> {
     /// What the machine made anew, that people's edits of the draft were merged into: *M′*.
     pub machine: &'a Files,
     /// What came of it: *tip′*.
@@ -45,7 +45,7 @@ pub fn carry(
     old: &[Conflict],
     against_base: Vec<Conflict>,
     in_draft: Vec<Conflict>,
-    draft: &Draft<'_>,
+    draft: &MergedDraft<'_>,
 ) -> Vec<Conflict> {
     // The draft's own merge comes first: what it saw is what stands in the draft, whatever the merge with *p* says of the place.
     let mut all = with_first_base(old, in_draft);
@@ -93,7 +93,12 @@ fn with_first_base(old: &[Conflict], in_draft: Vec<Conflict>) -> Vec<Conflict> {
 }
 
 /// What is left of a conflict that the draft's own merge did not see; `asked` says whether the one against *p* did.
-fn still(old: &[Conflict], before: &Conflict, asked: bool, draft: &Draft<'_>) -> Option<Conflict> {
+fn still(
+    old: &[Conflict],
+    before: &Conflict,
+    asked: bool,
+    draft: &MergedDraft<'_>,
+) -> Option<Conflict> {
     let (upstream, local, file) = values_in(draft.machine, draft.tip, before);
     // However it came to that: there is nothing left to decide.
     if local == upstream {

@@ -16,7 +16,7 @@ mod take;
 mod ways;
 
 pub(crate) use carry::is_unanswered;
-pub use carry::{Draft, acknowledge, carry};
+pub use carry::{MergedDraft, acknowledge, carry};
 pub use codec::{CodecError, TRAILER_LIMIT, decode, encode};
 pub use decide::{as_recorded, holds_side, put_recorded, put_side, put_value, takes_values};
 pub use gate::{GATE, REASON_OPEN, REASON_SETTLED, condition, open, put_gate};

@@ -3,7 +3,7 @@
 use crate::place::PathStep;
 use crate::values::{canonical, function_runs, identity, keyed};
 use model::{Conflict, File};
-use yaml::{Document, Kind, Limits, Node, Reader, Stream};
+use yaml::{Document, Limits, Node, NodeKind, Reader, Stream};
 
 pub(super) fn parsed(file: &File) -> Option<Stream> {
     Stream::parse(file.as_text()?, &Limits::default()).ok()
@@ -26,7 +26,7 @@ fn child<'a>(node: Node<'a>, step: &PathStep) -> Option<Node<'a>> {
         PathStep::Field(name) => node.get(name),
         PathStep::Index(index) => node.at(*index),
         PathStep::Item(text) => node.items().find(|item| match item.kind() {
-            Kind::Scalar | Kind::Alias => scalar(*item) == Some(text),
+            NodeKind::Scalar | NodeKind::Alias => scalar(*item) == Some(text),
             _ => {
                 let json = item
                     .to_value(Reader::V3)

@@ -26,8 +26,8 @@ fn conflict(path: &str, local: &str, upstream: &str) -> Conflict {
 }
 
 /// A draft that holds this, on a machine output that holds that.
-fn draft<'a>(machine: &'a model::Files, tip: &'a model::Files) -> Draft<'a> {
-    Draft {
+fn draft<'a>(machine: &'a model::Files, tip: &'a model::Files) -> MergedDraft<'a> {
+    MergedDraft {
         machine,
         tip,
         policy: ConflictPolicy::Block,
@@ -191,7 +191,7 @@ fn v18_what_nobody_answered_stays_until_something_ends_it() {
     assert_eq!(after(5, 5), [], "both sides agree");
     assert_eq!(after(1, 5), [], "upstream is back at the base");
     let (machine, tip) = (package(3, 0), package(5, 0));
-    let stated = Draft {
+    let stated = MergedDraft {
         is_stated: &|_| true,
         ..draft(&machine, &tip)
     };
@@ -254,7 +254,7 @@ fn v18_the_policy_in_force_says_what_a_carried_conflict_is() {
         ConflictPolicy::Upstream,
         ConflictPolicy::Block,
     ] {
-        let now = Draft {
+        let now = MergedDraft {
             policy,
             ..draft(&machine, &tip)
         };
@@ -271,7 +271,7 @@ fn v18_the_policy_in_force_says_what_a_carried_conflict_is() {
 fn an_id_that_is_acknowledged_already_is_acknowledged_when_it_comes_back() {
     let back = conflict("a", "1", "2");
     let none = model::Files::new();
-    let now = Draft {
+    let now = MergedDraft {
         acknowledged: std::slice::from_ref(&back.id),
         ..draft(&none, &none)
     };

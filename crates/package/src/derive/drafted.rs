@@ -2,7 +2,7 @@
 
 use model::{Conflict, ConflictPolicy, ConflictState, Decision, Files, Recipe};
 
-use crate::conflicts::{self, Draft, is_unanswered, take, value_at};
+use crate::conflicts::{self, MergedDraft, is_unanswered, take, value_at};
 
 use super::machine::MachineOutput;
 use super::{DeriveInput, OpenDraft, stated};
@@ -76,7 +76,7 @@ pub(super) fn carried(
 ) -> Vec<Conflict> {
     let places = stated::places(&tip.files, &input.recipe);
     let is_stated = |conflict: &Conflict| places.iter().any(|place| place.covers(conflict));
-    let now = Draft {
+    let now = MergedDraft {
         machine: &machine.files,
         tip: &tip.files,
         policy: input.recipe.conflict_policy,

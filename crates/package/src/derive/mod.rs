@@ -26,7 +26,7 @@ use model::{
 
 use crate::clone::Marked;
 use crate::mutate::Injected;
-use crate::render::{Conversation, Failure, Output, Step};
+use crate::render::{Conversation, Output, RenderStep, RunFailure};
 
 use progress::{Halt, Progress};
 
@@ -153,21 +153,21 @@ impl Derivation {
         clippy::should_implement_trait,
         reason = "no iterator: it waits for an answer before it goes on"
     )]
-    pub fn next(&mut self) -> Step<Result<Derived, DeriveError>> {
+    pub fn next(&mut self) -> RenderStep<Result<Derived, DeriveError>> {
         loop {
             if let Some(run) = self.progress.wanted() {
-                return Step::Run(run);
+                return RenderStep::Run(run);
             }
             match steps::derive(&self.input, &mut self.progress) {
-                Ok(derived) => return Step::Done(Box::new(Ok(derived))),
-                Err(Halt::Failed(error)) => return Step::Done(Box::new(Err(*error))),
+                Ok(derived) => return RenderStep::Done(Box::new(Ok(derived))),
+                Err(Halt::Failed(error)) => return RenderStep::Done(Box::new(Err(*error))),
                 Err(Halt::Rendering) => {}
             }
         }
     }
 
-    /// Takes the answer to the last [`Step::Run`].
-    pub fn resume(&mut self, answer: Result<Output, Failure>) {
+    /// Takes the answer to the last [`RenderStep::Run`].
+    pub fn resume(&mut self, answer: Result<Output, RunFailure>) {
         self.progress.resume(answer);
     }
 }
@@ -175,11 +175,11 @@ impl Derivation {
 impl Conversation for Derivation {
     type End = Result<Derived, DeriveError>;
 
-    fn next(&mut self) -> Step<Self::End> {
+    fn next(&mut self) -> RenderStep<Self::End> {
         Self::next(self)
     }
 
-    fn resume(&mut self, answer: Result<Output, Failure>) {
+    fn resume(&mut self, answer: Result<Output, RunFailure>) {
         Self::resume(self, answer);
     }
 }

@@ -10,7 +10,7 @@ use model::{Conflict, Files};
 use crate::documents::Parsed;
 use crate::merge::Merged;
 use crate::mutate::{Mutated, Previous};
-use crate::render::{Failure, Options, Output, Render, Rendered, Run, Step};
+use crate::render::{Options, Output, Render, RenderStep, Rendered, Run, RunFailure};
 
 use super::DeriveError;
 
@@ -61,8 +61,8 @@ impl Progress {
     /// The function that the render under way wants; a render that ends is noted.
     pub(super) fn wanted(&mut self) -> Option<Box<Run>> {
         match self.render.as_mut()?.next() {
-            Step::Run(run) => Some(run),
-            Step::Done(rendered) => {
+            RenderStep::Run(run) => Some(run),
+            RenderStep::Done(rendered) => {
                 self.render = None;
                 self.done.push(Done::Rendered(rendered));
                 None
@@ -70,7 +70,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn resume(&mut self, answer: Result<Output, Failure>) {
+    pub(super) fn resume(&mut self, answer: Result<Output, RunFailure>) {
         if let Some(render) = &mut self.render {
             render.resume(answer);
         }

@@ -16,19 +16,19 @@ use crate::{context, kptfile};
 
 /// A place that the recipe states: a field and everything below it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct StatedPlace {
     file: PackagePath,
     resource: String,
     path: FieldPath,
 }
 
 /// All places that a recipe states in a package that it was applied to.
-pub(super) fn places(files: &Files, recipe: &Recipe) -> BTreeSet<Place> {
+pub(super) fn places(files: &Files, recipe: &Recipe) -> BTreeSet<StatedPlace> {
     let mut places = BTreeSet::new();
     if let Some((file, index)) = context::find(files) {
         let resource = resource(files, &file, index);
         let stated = recipe.context.keys().chain(&recipe.remove_keys);
-        places.extend(stated.map(|key| Place {
+        places.extend(stated.map(|key| StatedPlace {
             file: file.clone(),
             resource: resource.clone(),
             path: fields(&["data", key]),
@@ -38,7 +38,7 @@ pub(super) fn places(files: &Files, recipe: &Recipe) -> BTreeSet<Place> {
     for point in injection_points(files).unwrap_or_default() {
         let resource = resource(files, &point.file, point.index);
         let mut add = |path| {
-            places.insert(Place {
+            places.insert(StatedPlace {
                 file: point.file.clone(),
                 resource: resource.clone(),
                 path,
@@ -55,7 +55,7 @@ pub(super) fn places(files: &Files, recipe: &Recipe) -> BTreeSet<Place> {
 }
 
 /// The lock, the wanted upstream, and our own functions.
-fn kptfile_places(files: &Files, recipe: &Recipe, places: &mut BTreeSet<Place>) {
+fn kptfile_places(files: &Files, recipe: &Recipe, places: &mut BTreeSet<StatedPlace>) {
     let Ok(kptfile) = kptfile::Kptfile::of_files(files) else {
         return;
     };
@@ -76,14 +76,19 @@ fn kptfile_places(files: &Files, recipe: &Recipe, places: &mut BTreeSet<Place>) 
         })
     });
     let identity = [fields(&["upstream"]), fields(&["upstreamLock"])];
-    places.extend(identity.into_iter().chain(functions).map(|path| Place {
-        file: file.clone(),
-        resource: resource.clone(),
-        path,
-    }));
+    places.extend(
+        identity
+            .into_iter()
+            .chain(functions)
+            .map(|path| StatedPlace {
+                file: file.clone(),
+                resource: resource.clone(),
+                path,
+            }),
+    );
 }
 
-fn holds(files: &Files, point: &crate::mutate::Point, annotation: &str) -> bool {
+fn holds(files: &Files, point: &crate::mutate::InjectionPoint, annotation: &str) -> bool {
     let text = files.get(&point.file).and_then(|file| file.as_text());
     text.is_some_and(|text| text.contains(annotation))
 }
@@ -112,7 +117,7 @@ fn resource(files: &Files, file: &PackagePath, index: usize) -> String {
         .unwrap_or_default()
 }
 
-impl Place {
+impl StatedPlace {
     pub(super) fn covers(&self, conflict: &Conflict) -> bool {
         let below = || {
             FieldPath::parse(&conflict.path).is_some_and(|path| path.0.starts_with(&self.path.0))
@@ -141,7 +146,7 @@ impl Place {
 /// Where the base is not the machine's own output, what it lacks may well be the machine's.
 pub(super) fn settle(
     conflicts: Vec<Conflict>,
-    places: &BTreeSet<Place>,
+    places: &BTreeSet<StatedPlace>,
     sides: (&Files, &Files, &Files),
     base_is_ours: bool,
 ) -> Vec<Conflict> {

@@ -1,7 +1,7 @@
 //! Edits of a Kptfile as values; each changes its own field and keeps every other byte (V5, M19).
 
 use model::{Condition, Files, Function, GitLock, GitUpstream, Pairs, RenderStatus, Selector};
-use yaml::{Node, Path, Step, Value};
+use yaml::{Node, NodeStep, Path, Value};
 
 use super::{Kptfile, ReadError, put, render_status};
 
@@ -287,7 +287,7 @@ fn position(stream: &Stream, list: &[&str], key: &str, text: &str) -> Option<usi
 fn remove_item(stream: Stream, list: &[&str], key: &str, text: &str) -> Written {
     let mut stream = stream;
     while let Some(index) = position(&stream, list, key, text) {
-        let path = Path::keys(list.iter().copied()).join(Step::Index(index));
+        let path = Path::keys(list.iter().copied()).join(NodeStep::Index(index));
         stream = stream.apply(0, &[yaml::Edit::remove(path)])?;
     }
     prune(stream, list)
@@ -358,7 +358,7 @@ fn set_condition(stream: Stream, condition: &Condition) -> Written {
         ];
         return append(stream, &list, pairs(item));
     };
-    let item = Path::keys(list).join(Step::Index(index));
+    let item = Path::keys(list).join(NodeStep::Index(index));
     let mut edits = vec![yaml::Edit::set(
         item.join("status"),
         condition.status.as_str(),

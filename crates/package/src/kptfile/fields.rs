@@ -4,7 +4,7 @@ use model::{Condition, GitLock, GitUpstream, Pairs, Pipeline, ReadinessGate, Ren
 
 /// Every field of a Kptfile that anybody asks for. Unknown fields stay in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Fields {
+pub struct KptfileFields {
     /// `metadata.name`; empty if there is none (kpt does not insist).
     pub name: String,
     /// `metadata.namespace`
@@ -14,7 +14,7 @@ pub struct Fields {
     /// `metadata.annotations`
     pub annotations: Pairs,
     /// `upstream`: what is wanted.
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<KptfileUpstream>,
     /// `upstreamLock`: what was taken.
     pub upstream_lock: Option<UpstreamLock>,
     /// `info`
@@ -29,7 +29,7 @@ pub struct Fields {
     pub render_status: Option<RenderStatus>,
 }
 
-impl Fields {
+impl KptfileFields {
     /// The condition of a type.
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|c| c.kind == kind)
@@ -38,7 +38,7 @@ impl Fields {
 
 /// `upstream`
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Upstream {
+pub struct KptfileUpstream {
     /// `type`: `git`, `generic`, or whatever stands there.
     pub kind: String,
     /// `git`

@@ -16,7 +16,7 @@ use model::{File, Files, PackagePath, Problem};
 
 pub(crate) use edit::TOP;
 pub use edit::{Edit, EditError, FunctionList};
-pub use fields::{Fields, Info, Inventory, Upstream, UpstreamLock};
+pub use fields::{Info, Inventory, KptfileFields, KptfileUpstream, UpstreamLock};
 pub use validate::clean as clean_config_path;
 
 /// The file's name.
@@ -51,7 +51,7 @@ pub enum ReadError {
 #[derive(Debug, Clone)]
 pub struct Kptfile {
     stream: yaml::Stream,
-    fields: Fields,
+    fields: KptfileFields,
     warnings: Vec<Problem>,
     traces: Vec<Problem>,
 }
@@ -70,7 +70,7 @@ impl Kptfile {
     fn read(stream: yaml::Stream, mut reader: read::Reader) -> Result<Self, ReadError> {
         let Some(document) = stream
             .document(0)
-            .filter(|d| d.root().kind() == yaml::Kind::Mapping)
+            .filter(|d| d.root().kind() == yaml::NodeKind::Mapping)
         else {
             return Err(ReadError::OtherKind {
                 found: "missing Resource metadata".into(),
@@ -114,7 +114,7 @@ impl Kptfile {
     }
 
     /// What it says.
-    pub fn fields(&self) -> &Fields {
+    pub fn fields(&self) -> &KptfileFields {
         &self.fields
     }
 

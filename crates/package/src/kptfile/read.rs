@@ -1,4 +1,4 @@
-//! Reading a Kptfile's document into [`Fields`], all problems at once (M18).
+//! Reading a Kptfile's document into [`KptfileFields`], all problems at once (M18).
 //!
 //! Lenient where Kubernetes tooling leaves traces: fields that nobody knows are kept in the text and
 //! warned about. Strict about types: a map where a text is wanted would be lost in silence.
@@ -9,9 +9,9 @@ use model::{
     CommitId, Condition, Function, FunctionResult, FunctionResultItem, GitLock, GitUpstream,
     Pipeline, Problem, ReadinessGate, RenderStatus, ResourceRef, Selector, Severity, Status,
 };
-use yaml::{Kind, Node};
+use yaml::{Node, NodeKind};
 
-use super::fields::{Fields, Info, Inventory, Upstream, UpstreamLock};
+use super::fields::{Info, Inventory, KptfileFields, KptfileUpstream, UpstreamLock};
 
 /// Gathers problems and warnings while a document is read.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl<'a> Map<'a> {
 }
 
 impl Reader {
-    pub(super) fn fields(&mut self, root: Node<'_>) -> Fields {
+    pub(super) fn fields(&mut self, root: Node<'_>) -> KptfileFields {
         let top = Map {
             node: Some(root),
             path: String::new(),
@@ -85,7 +85,7 @@ impl Reader {
         );
         let status = self.map(&top, "status");
         self.known(&status, &["conditions", "renderStatus"]);
-        Fields {
+        KptfileFields {
             name: self.text(&meta, "name").unwrap_or_default(),
             namespace: self.text(&meta, "namespace"),
             labels: self.texts(&meta, "labels").into_iter().collect(),
@@ -100,12 +100,12 @@ impl Reader {
         }
     }
 
-    fn upstream(&mut self, top: &Map<'_>) -> Option<Upstream> {
+    fn upstream(&mut self, top: &Map<'_>) -> Option<KptfileUpstream> {
         let map = self.map(top, "upstream");
         self.known(&map, &["type", "git", "updateStrategy"]);
         let git = self.map(&map, "git");
         self.known(&git, &["repo", "directory", "ref"]);
-        map.is_there().then(|| Upstream {
+        map.is_there().then(|| KptfileUpstream {
             kind: self.text(&map, "type").unwrap_or_default(),
             git: git.is_there().then(|| GitUpstream {
                 repo: self.text(&git, "repo").unwrap_or_default(),
@@ -338,7 +338,7 @@ impl Reader {
         let path = parent.at(key);
         let node = parent.get(key);
         Map {
-            node: node.filter(|node| self.is(*node, Kind::Mapping, || path.clone())),
+            node: node.filter(|node| self.is(*node, NodeKind::Mapping, || path.clone())),
             path,
         }
     }
@@ -347,12 +347,12 @@ impl Reader {
         let path = parent.at(key);
         let list = parent
             .get(key)
-            .filter(|node| self.is(*node, Kind::Sequence, || path.clone()));
+            .filter(|node| self.is(*node, NodeKind::Sequence, || path.clone()));
         let items = list.into_iter().flat_map(|list| list.items());
         let items = items.enumerate().filter(|(_, item)| !item.is_null());
         let maps = items.filter_map(|(at, item)| {
             let path = format!("{path}[{at}]");
-            let is_map = self.is(item, Kind::Mapping, || path.clone());
+            let is_map = self.is(item, NodeKind::Mapping, || path.clone());
             is_map.then_some(Map {
                 node: Some(item),
                 path,
@@ -371,7 +371,7 @@ impl Reader {
         let path = || parent.at(key);
         let list = parent
             .get(key)
-            .filter(|node| self.is(*node, Kind::Sequence, path));
+            .filter(|node| self.is(*node, NodeKind::Sequence, path));
         let items = list.into_iter().flat_map(|list| list.items());
         items.filter_map(|item| self.scalar(item, path)).collect()
     }
@@ -381,7 +381,7 @@ impl Reader {
         let path = || parent.at(key);
         let Some(map) = parent
             .get(key)
-            .filter(|node| self.is(*node, Kind::Mapping, path))
+            .filter(|node| self.is(*node, NodeKind::Mapping, path))
         else {
             return Vec::new();
         };
@@ -410,23 +410,25 @@ impl Reader {
 
     fn scalar(&mut self, node: Node<'_>, path: impl FnOnce() -> String) -> Option<String> {
         let target = node.target().ok()?;
-        if !self.is(target, Kind::Scalar, path) {
+        if !self.is(target, NodeKind::Scalar, path) {
             return None;
         }
         target.scalar().map(str::to_owned)
     }
 
     /// Whether a node is of a kind. Its path is put together only where it is not: most are.
-    fn is(&mut self, node: Node<'_>, kind: Kind, path: impl FnOnce() -> String) -> bool {
-        let found = node.target().map_or(Kind::Alias, |target| target.kind());
+    fn is(&mut self, node: Node<'_>, kind: NodeKind, path: impl FnOnce() -> String) -> bool {
+        let found = node
+            .target()
+            .map_or(NodeKind::Alias, |target| target.kind());
         if found == kind {
             return true;
         }
         let word = |kind| match kind {
-            Kind::Mapping => "a map",
-            Kind::Sequence => "a list",
-            Kind::Scalar => "a scalar",
-            Kind::Alias => "an unknown alias",
+            NodeKind::Mapping => "a map",
+            NodeKind::Sequence => "a list",
+            NodeKind::Scalar => "a scalar",
+            NodeKind::Alias => "an unknown alias",
         };
         let (line, found, kind, path) = (node.line(), word(found), word(kind), path());
         let what = format!("line {line}: `{path}` is {found}, but must be {kind}");

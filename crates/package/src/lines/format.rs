@@ -5,7 +5,7 @@
 
 use crate::values::undecidable;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use yaml::{Kind, Limits, Stream};
+use yaml::{Limits, NodeKind, Stream};
 
 /// Whether texts can still be read as whatever all of the sides could be read as.
 pub(crate) fn stays_readable(sides: [&str; 3], results: [&str; 2]) -> bool {
@@ -27,7 +27,7 @@ fn is_yaml(text: &str) -> bool {
     let Ok(stream) = Stream::parse(text, &Limits::default()) else {
         return false;
     };
-    let structured = |kind| matches!(kind, Kind::Mapping | Kind::Sequence);
+    let structured = |kind| matches!(kind, NodeKind::Mapping | NodeKind::Sequence);
     !stream.is_empty()
         && stream.documents().all(|document| {
             let root = document.root();

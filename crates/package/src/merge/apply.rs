@@ -1,7 +1,7 @@
 //! From operations on a local document to edits, in an order in which no position goes stale.
 
 use crate::values::value;
-use yaml::{Edit, Kind, Node, Path, Step, Stream, Value};
+use yaml::{Edit, Node, NodeKind, NodeStep, Path, Stream, Value};
 
 /// What stands there afterwards.
 #[derive(Debug, Clone)]
@@ -31,10 +31,10 @@ fn has_alias(node: Node<'_>) -> bool {
     let mut open = vec![node];
     while let Some(node) = open.pop() {
         match node.kind() {
-            Kind::Alias => return true,
-            Kind::Mapping => open.extend(node.entries().map(|entry| entry.value)),
-            Kind::Sequence => open.extend(node.items()),
-            Kind::Scalar => {}
+            NodeKind::Alias => return true,
+            NodeKind::Mapping => open.extend(node.entries().map(|entry| entry.value)),
+            NodeKind::Sequence => open.extend(node.items()),
+            NodeKind::Scalar => {}
         }
     }
     false
@@ -118,7 +118,7 @@ pub(super) fn apply(
             } => lists.push((list.clone(), Some(before), op)),
             Op::Order { ref list, .. } => lists.push((list.clone(), None, op)),
             Op::Remove { at } => match (at.parent(), at.last()) {
-                (Some(list), Some(Step::Index(index))) => {
+                (Some(list), Some(NodeStep::Index(index))) => {
                     lists.push((list, Some(*index), Op::Remove { at }));
                 }
                 _ => removed.push(at),
@@ -139,7 +139,7 @@ pub(super) fn apply(
             (Op::Item { with, .. }, Some(position)) => writer.item(&list, position, with)?,
             (Op::Order { order, .. }, _) => writer.edit(Edit::Order { path: list, order })?,
             (_, Some(position)) => writer.edit(Edit::Remove {
-                path: list.join(Step::Index(position)),
+                path: list.join(NodeStep::Index(position)),
             })?,
             (_, None) => {}
         }

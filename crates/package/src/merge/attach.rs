@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use yaml::{Attached, Attachments, Document, Kind, Node, Place};
+use yaml::{Attached, Attachments, CommentPlace, Document, Node, NodeKind};
 
 use super::header;
 use super::known::Known;
@@ -23,7 +23,7 @@ const TRIES: usize = 32;
 pub(super) struct Change {
     range: Range<usize>,
     text: String,
-    place: Place,
+    place: CommentPlace,
     column: usize,
 }
 
@@ -129,7 +129,7 @@ impl<'a> CommentWalk<'a> {
         at: &FieldPath,
     ) {
         let mut clash: [Vec<String>; 3] = Default::default();
-        for place in [Place::Head, Place::Line, Place::Foot] {
+        for place in [CommentPlace::Head, CommentPlace::Line, CommentPlace::Foot] {
             self.comments(merged, sides, place, &mut clash);
         }
         if clash.iter().any(|lines| !lines.is_empty()) {
@@ -137,19 +137,21 @@ impl<'a> CommentWalk<'a> {
             self.found.clashes.push((at.clone(), texts));
         }
         match merged.kind() {
-            Kind::Mapping => {
+            NodeKind::Mapping => {
                 for entry in merged.entries() {
                     let Some(key) = entry.key.key_text() else {
                         continue;
                     };
-                    let inside = sides
-                        .map(|side| side.filter(|side| side.kind() == Kind::Mapping)?.get(key));
+                    let inside = sides.map(|side| {
+                        side.filter(|side| side.kind() == NodeKind::Mapping)?
+                            .get(key)
+                    });
                     let known = known.field(key).or_comment(entry.value);
                     self.node(entry.value, inside, known, &at.field(key));
                 }
             }
-            Kind::Sequence => self.items(merged, sides, known, at),
-            Kind::Scalar | Kind::Alias => {}
+            NodeKind::Sequence => self.items(merged, sides, known, at),
+            NodeKind::Scalar | NodeKind::Alias => {}
         }
     }
 
@@ -160,7 +162,7 @@ impl<'a> CommentWalk<'a> {
         known: Known<'_>,
         at: &FieldPath,
     ) {
-        let lists = sides.map(|side| side.filter(|side| side.kind() == Kind::Sequence));
+        let lists = sides.map(|side| side.filter(|side| side.kind() == NodeKind::Sequence));
         let paired = partners(merged, lists, known.list);
         for (index, (item, (partners, step))) in merged.items().zip(paired).enumerate() {
             let step = step.unwrap_or(PathStep::Index(index));
@@ -173,7 +175,7 @@ impl<'a> CommentWalk<'a> {
         &mut self,
         merged: Node<'a>,
         nodes: [Option<Node<'a>>; 3],
-        place: Place,
+        place: CommentPlace,
         clash: &mut [Vec<String>; 3],
     ) {
         let Some(now) = self.merged.of(merged, place) else {
@@ -223,8 +225,8 @@ impl<'a> CommentWalk<'a> {
         }
         let known: Vec<At<'_, 'a>> = [upstream, local, base].into_iter().flatten().collect();
         let text = match place {
-            Place::Line => beside(&wanted, &known),
-            Place::Head | Place::Foot => self.lines(&wanted, now, base, &known),
+            CommentPlace::Line => beside(&wanted, &known),
+            CommentPlace::Head | CommentPlace::Foot => self.lines(&wanted, now, base, &known),
         };
         let change = Change {
             range: now.range.clone(),
@@ -399,7 +401,7 @@ fn put(text: &str, changes: &[Change]) -> String {
         (
             start,
             end,
-            change.place == Place::Head,
+            change.place == CommentPlace::Head,
             Reverse(change.column),
         )
     });
@@ -407,7 +409,7 @@ fn put(text: &str, changes: &[Change]) -> String {
     let mut at = 0;
     for change in sorted {
         out.push_str(text.get(at..change.range.start).unwrap_or_default());
-        let lines = change.place != Place::Line && !change.text.is_empty();
+        let lines = change.place != CommentPlace::Line && !change.text.is_empty();
         if lines && !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use model::{ConflictValue, File, Files, PackagePath};
-use yaml::{Kind, Limits, Node, Stream};
+use yaml::{Limits, Node, NodeKind, Stream};
 
 use super::known::Known;
 use super::pairs;
@@ -14,14 +14,14 @@ use super::sides::{Sides, is_documents};
 use super::three::Three;
 use crate::place::{FieldPath, PathStep};
 use crate::schema::Schema;
-use crate::values::{Identity, file_value, hidden, identity, is_secret, node_value, same};
+use crate::values::{ResourceIdentity, file_value, hidden, identity, is_secret, node_value, same};
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The file.
     pub file: PackagePath,
-    /// `group/Kind/namespace/name`; empty for a file that holds no resource.
+    /// `group/NodeKind/namespace/name`; empty for a file that holds no resource.
     pub resource: String,
     /// The field's path; empty for the whole resource or file.
     pub path: String,
@@ -90,21 +90,21 @@ fn documents(
     let [Some(before), Some(after)] = sides.map(stream) else {
         return false;
     };
-    let roots = |stream: &Stream| -> Vec<Identity> {
+    let roots = |stream: &Stream| -> Vec<ResourceIdentity> {
         stream
             .documents()
             .map(|document| identity(document.root()))
             .collect()
     };
     let (old, new) = (roots(&before), roots(&after));
-    let unique = |ids: &[Identity]| ids.iter().collect::<BTreeSet<_>>().len() == ids.len();
+    let unique = |ids: &[ResourceIdentity]| ids.iter().collect::<BTreeSet<_>>().len() == ids.len();
     if !unique(&old) || !unique(&new) || (old.is_empty() && new.is_empty()) {
         return false;
     }
     let start = all.len();
     let ids = old.iter().chain(new.iter().filter(|id| !old.contains(id)));
     for id in ids {
-        let root = |stream: &'_ Stream, ids: &[Identity]| {
+        let root = |stream: &'_ Stream, ids: &[ResourceIdentity]| {
             let index = ids.iter().position(|other| other == id);
             index.filter(|index| *index < stream.len())
         };
@@ -174,8 +174,10 @@ impl<'w> Comparison<'w> {
                 return;
             }
             match (a.kind(), b.kind()) {
-                (Kind::Mapping, Kind::Mapping) => return self.fields(at, a, b, known),
-                (Kind::Sequence, Kind::Sequence) if self.elements(at, a, b, known) => return,
+                (NodeKind::Mapping, NodeKind::Mapping) => return self.fields(at, a, b, known),
+                (NodeKind::Sequence, NodeKind::Sequence) if self.elements(at, a, b, known) => {
+                    return;
+                }
                 _ => {}
             }
         }

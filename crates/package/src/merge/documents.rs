@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{ConflictValue, Decision};
-use yaml::{Document, Kind, Limits, Node, Stream};
+use yaml::{Document, Limits, Node, NodeKind, Stream};
 
 use super::join::join;
 use super::record::Recorder;
@@ -11,10 +11,10 @@ use super::remarks;
 use super::rules;
 use super::schemas::Schemas;
 use super::three::Three;
-use super::walk::Walk;
+use super::walk::DocumentMerge;
 use crate::lines::breaks;
 use crate::values::{
-    Identity, identity, is_secret, node_value, same, same_but_marks, undecidable, unmarked,
+    ResourceIdentity, identity, is_secret, node_value, same, same_but_marks, undecidable, unmarked,
 };
 
 /// What becomes of a file.
@@ -32,9 +32,9 @@ pub(super) enum FileOutcome {
 /// The documents of one side.
 struct Documents {
     stream: Option<Stream>,
-    ids: Vec<Identity>,
+    ids: Vec<ResourceIdentity>,
     /// Where each of them stands.
-    places: BTreeMap<Identity, usize>,
+    places: BTreeMap<ResourceIdentity, usize>,
 }
 
 impl Documents {
@@ -42,7 +42,7 @@ impl Documents {
         self.stream.as_ref()?.document(index?)
     }
 
-    fn find(&self, id: &Identity) -> Option<usize> {
+    fn find(&self, id: &ResourceIdentity) -> Option<usize> {
         self.places.get(id).copied()
     }
 
@@ -73,7 +73,7 @@ pub(super) fn merge(
     // What no record can name and no path leads into: it is the file.
     let sides = [base, local, upstream];
     let nameless = |test: fn(Node<'_>) -> bool| sides.iter().any(|side| side.nameless(test));
-    if nameless(|root| matches!(root.kind(), Kind::Scalar | Kind::Alias)) {
+    if nameless(|root| matches!(root.kind(), NodeKind::Scalar | NodeKind::Alias)) {
         return FileOutcome::AsText;
     }
     if nameless(undecidable) {
@@ -119,7 +119,7 @@ fn documents(text: Option<&str>) -> Result<Documents, FileOutcome> {
     if stream.is_empty() {
         return Err(FileOutcome::AsText);
     }
-    let ids: Vec<Identity> = stream.documents().map(|d| identity(d.root())).collect();
+    let ids: Vec<ResourceIdentity> = stream.documents().map(|d| identity(d.root())).collect();
     let mut places = BTreeMap::new();
     for (index, id) in ids.iter().enumerate() {
         if places.insert(id.clone(), index).is_some() {
@@ -220,7 +220,7 @@ fn field_merge(
         .any(undecidable)
     {
         // M6: the whole document is one value.
-        let taken = match Walk::new(record).as_one(three) {
+        let taken = match DocumentMerge::new(record).as_one(three) {
             true => theirs,
             false => mine,
         };
@@ -287,7 +287,7 @@ fn deleted_upstream(
 fn new_piece(
     pieces: &mut Vec<Piece>,
     index: usize,
-    id: &Identity,
+    id: &ResourceIdentity,
     [base, _, upstream]: [&Documents; 3],
     record: &mut Recorder<'_>,
 ) {

@@ -14,7 +14,7 @@ fn items<'a>(three: Three<'a>) -> Option<[Vec<Node<'a>>; 3]> {
     let maps = sides
         .iter()
         .flatten()
-        .all(|node| node.kind() == yaml::Kind::Mapping);
+        .all(|node| node.kind() == yaml::NodeKind::Mapping);
     maps.then_some(sides)
 }
 

@@ -5,7 +5,7 @@
 //! entry's. Nothing here changes a text.
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-use yaml::{Document, Place};
+use yaml::{CommentPlace, Document};
 
 /// How many comments of each header are the document's.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ fn first(document: Document<'_>) -> Option<String> {
 /// The comments before the first entry.
 fn header(document: Document<'_>) -> Vec<&str> {
     let attachments = document.attachments();
-    let header = attachments.of(document.root(), Place::Head);
+    let header = attachments.of(document.root(), CommentPlace::Head);
     header.map_or_else(Vec::new, |header| header.comments.clone())
 }
 

@@ -1,35 +1,35 @@
 //! What tells the elements of a list apart.
 
-use yaml::{Kind, Node, Reader};
+use yaml::{Node, NodeKind, Reader};
 
 use crate::place::PathStep;
-use crate::schema::{Key, List};
+use crate::schema::{ListKey, ListRule};
 use crate::values::{canonical, keyed};
 
 /// How an element is identified; `None` if it has no identity.
-pub(super) fn identity(item: Node<'_>, list: List<'_>) -> Option<PathStep> {
+pub(super) fn identity(item: Node<'_>, list: ListRule<'_>) -> Option<PathStep> {
     match list {
-        List::Map(keys) => {
-            if item.kind() != Kind::Mapping {
+        ListRule::Map(keys) => {
+            if item.kind() != NodeKind::Mapping {
                 return None;
             }
             let keys: Option<Vec<(String, String)>> =
                 keys.iter().map(|key| key_value(item, key)).collect();
             keys.map(PathStep::Element)
         }
-        List::Set => {
+        ListRule::Set => {
             let text = item.target().ok()?.scalar()?;
             Some(PathStep::Item(text.to_owned()))
         }
-        List::Values => {
+        ListRule::Values => {
             let json = item.to_value(Reader::V3).ok()?.to_json()?;
             Some(PathStep::Item(canonical(&json)))
         }
-        List::Atomic | List::Unstated | List::Grants | List::Functions => None,
+        ListRule::Atomic | ListRule::Unstated | ListRule::Grants | ListRule::Functions => None,
     }
 }
 
-fn key_value(item: Node<'_>, key: &Key) -> Option<(String, String)> {
+fn key_value(item: Node<'_>, key: &ListKey) -> Option<(String, String)> {
     let value = keyed(item, &key.name).filter(|value| !value.is_null());
     let text = match value {
         Some(value) => value.target().ok()?.scalar()?.to_owned(),
@@ -46,7 +46,7 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    pub(super) fn of(node: Option<Node<'_>>, list: List<'_>) -> Option<Self> {
+    pub(super) fn of(node: Option<Node<'_>>, list: ListRule<'_>) -> Option<Self> {
         let items = node.into_iter().flat_map(|node| node.items());
         let steps = items
             .map(|item| identity(item, list))

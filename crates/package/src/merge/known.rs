@@ -2,7 +2,7 @@
 
 use yaml::Node;
 
-use crate::schema::{Entries, List, Schema};
+use crate::schema::{Entries, ListRule, Schema};
 
 /// What is known of a value: its fields, or how its elements pair.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +10,7 @@ pub(super) struct Known<'s> {
     /// What is known of its fields, or of its elements' fields.
     pub(super) schema: Schema<'s>,
     /// How it merges if it is a list.
-    pub(super) list: List<'s>,
+    pub(super) list: ListRule<'s>,
     /// What its entries are to each other if it is a map.
     pub(super) entries: Entries,
 }
@@ -20,14 +20,14 @@ impl<'s> Known<'s> {
     pub(super) fn of(schema: Schema<'s>) -> Self {
         Self {
             schema,
-            list: List::Unstated,
+            list: ListRule::Unstated,
             entries: Entries::Free,
         }
     }
 
     /// What a comment of the field says, where nothing else is known (kyaml's `$openapi` comments).
     pub(super) fn or_comment(self, node: Node<'_>) -> Self {
-        if self.list != List::Unstated || !matches!(self.schema, Schema::Unknown) {
+        if self.list != ListRule::Unstated || !matches!(self.schema, Schema::Unknown) {
             return self;
         }
         let comments = node.comments();
@@ -42,7 +42,7 @@ impl<'s> Known<'s> {
 
     pub(super) fn field(self, name: &str) -> Self {
         let (list, schema) = match self.schema.list(name) {
-            (List::Unstated, Schema::Unknown) => (List::Unstated, self.schema.field(name)),
+            (ListRule::Unstated, Schema::Unknown) => (ListRule::Unstated, self.schema.field(name)),
             stated => stated,
         };
         Self {

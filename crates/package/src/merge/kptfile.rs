@@ -12,7 +12,7 @@ use super::runtime::run_as;
 use super::sides::Own;
 use super::three::Three;
 use super::value;
-use super::walk::Walk;
+use super::walk::DocumentMerge;
 use crate::kptfile::Kptfile;
 use crate::schema::Schema;
 use crate::values::identity;
@@ -67,7 +67,7 @@ pub(super) fn merge(
     let id = three.local.map(identity).unwrap_or_default();
     record.enter(id.record(), false);
     let conflicts = record.len();
-    let mut walk = Walk::new(record);
+    let mut walk = DocumentMerge::new(record);
     walk.own = match own {
         Own::Nothing => &[],
         Own::Name => NAME,

@@ -4,7 +4,7 @@
 //! namespace makes no new one of it. Lists pair as in a merge.
 
 use model::{Files, PackagePath};
-use yaml::{Kind, Limits, Node, Stream};
+use yaml::{Limits, Node, NodeKind, Stream};
 
 use super::diff::Comparison;
 use super::known::Known;
@@ -14,14 +14,14 @@ use super::sides::{Sides, is_documents};
 use super::three::{Slot, Three};
 use crate::place::{FieldPath, PathStep};
 use crate::schema::Schema;
-use crate::values::{Identity, identity, undecidable};
+use crate::values::{ResourceIdentity, identity, undecidable};
 
 /// A field that holds a value of its own: a scalar, or a list whose elements nothing names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
     /// Which document of the file it is in.
     pub document: usize,
-    /// `group/Kind/namespace/name`; empty for what is no resource.
+    /// `group/NodeKind/namespace/name`; empty for what is no resource.
     pub resource: String,
     /// Its path, as conflicts name it; empty for a whole file that is not read field by field.
     pub path: String,
@@ -155,10 +155,12 @@ fn stream(files: &Files, path: &PackagePath) -> Option<Stream> {
 
 /// Which old document each new one was: of the same kind and name, else the next of its kind that nothing else is.
 fn matched(olds: &[Node<'_>], news: &[Node<'_>]) -> Vec<Option<usize>> {
-    let of = |nodes: &[Node<'_>]| -> Vec<Identity> { nodes.iter().map(|n| identity(*n)).collect() };
+    let of = |nodes: &[Node<'_>]| -> Vec<ResourceIdentity> {
+        nodes.iter().map(|n| identity(*n)).collect()
+    };
     let (olds, news) = (of(olds), of(news));
     let mut free: Vec<bool> = vec![true; olds.len()];
-    let mut take = |alike: &dyn Fn(&Identity) -> bool| -> Option<usize> {
+    let mut take = |alike: &dyn Fn(&ResourceIdentity) -> bool| -> Option<usize> {
         let at = olds
             .iter()
             .zip(&free)
@@ -168,7 +170,8 @@ fn matched(olds: &[Node<'_>], news: &[Node<'_>]) -> Vec<Option<usize>> {
         }
         Some(at)
     };
-    let kind = |a: &Identity, b: &Identity| (&a.group, &a.kind) == (&b.group, &b.kind);
+    let kind =
+        |a: &ResourceIdentity, b: &ResourceIdentity| (&a.group, &a.kind) == (&b.group, &b.kind);
     let mut pairs: Vec<Option<usize>> = Vec::new();
     // All sure pairs are made before any guess: a document that only resembles an old one would take it from its namesake.
     for new in &news {
@@ -196,14 +199,14 @@ impl Collect<'_> {
 
     fn walk(&mut self, at: &FieldPath, node: Node<'_>, known: Known<'_>) {
         match node.kind() {
-            Kind::Mapping if node.entries().next().is_some() => {
+            NodeKind::Mapping if node.entries().next().is_some() => {
                 for entry in node.entries() {
                     if let Some(key) = entry.key.key_text() {
                         self.walk(&at.field(key), entry.value, known.field(key));
                     }
                 }
             }
-            Kind::Sequence if self.elements(at, node, known) => {}
+            NodeKind::Sequence if self.elements(at, node, known) => {}
             _ => self.out.push(Leaf {
                 document: self.document,
                 resource: self.resource.clone(),

@@ -1,27 +1,27 @@
 //! Where a merge goes by lines (M21): strings of several lines, and files that are no resources. Never Secrets.
 
 use model::{Decision, PackagePath};
-use yaml::{Kind, Node, Value};
+use yaml::{Node, NodeKind, Value};
 
 use super::apply::New;
 use super::record::Recorder;
 use super::sides::Files3;
 use super::three::Three;
-use super::walk::{Place, Verdict, Walk};
+use super::walk::{DocumentMerge, ValuePlace, Verdict};
 use crate::lines::{Woven, stays_readable, weave};
 use crate::place::FieldPath;
 use crate::values::looks_secret;
 
 /// A string that both sides changed; `None` where it is one value.
 pub(super) fn string<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
     three: Three<'a>,
 ) -> Option<Verdict<'a>> {
     if walk.record.hides() {
         return None;
     }
-    let text = |node: Option<Node<'a>>| node.filter(|n| n.kind() == Kind::Scalar)?.as_str();
+    let text = |node: Option<Node<'a>>| node.filter(|n| n.kind() == NodeKind::Scalar)?.as_str();
     let [base, local, upstream] = [three.base, three.local, three.upstream].map(text);
     let (base, local, upstream) = (base?, local?, upstream?);
     if base.lines().count() < 2 {

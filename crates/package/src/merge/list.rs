@@ -1,24 +1,24 @@
 //! Lists whose elements pair: by keys, as sets of scalars, as sets of values (M13, M15), by what they hold (M22).
 
-use yaml::{Node, Step, Value};
+use yaml::{Node, NodeStep, Value};
 
 use super::apply::{New, Op};
 use super::order::{Merged, Order};
 use super::three::{Slot, Three};
-use super::walk::{Place, Verdict, Walk};
+use super::walk::{DocumentMerge, ValuePlace, Verdict};
 use super::{pairs, sequence};
-use crate::schema::List;
+use crate::schema::ListRule;
 
 /// Which elements are the same on the three sides, and whether nothing but their places says so; `None` where the list is one
 /// value.
-pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<(Vec<Slot>, bool)> {
-    if list == List::Atomic {
+pub(super) fn slots(three: Three<'_>, list: ListRule<'_>) -> Option<(Vec<Slot>, bool)> {
+    if list == ListRule::Atomic {
         return None;
     }
     // Names come first: an element that has one is asked about by it, and is found again wherever it stands later.
     match pairs::slots(three, list) {
         Some(slots) => Some((slots, false)),
-        None => Some((sequence::slots(three, list == List::Grants)?, true)),
+        None => Some((sequence::slots(three, list == ListRule::Grants)?, true)),
     }
 }
 
@@ -33,8 +33,8 @@ pub(super) struct Fates<'a> {
 /// Merges paired elements: new ones of upstream go where upstream has them relative to their neighbours, and the
 /// order is local unless upstream alone changed it (M13). From `start` on operations are about these elements.
 pub(super) fn combine<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
     three: Three<'a>,
     slots: &[Slot],
     fates: Fates<'a>,
@@ -65,7 +65,7 @@ pub(super) fn combine<'a>(
     // Positions are those before any edit: `apply` orders removals and insertions so that none shifts the others.
     for (index, gone) in gone.iter().enumerate() {
         if *gone {
-            let at = at.path.join(Step::Index(index));
+            let at = at.path.join(NodeStep::Index(index));
             walk.ops.push(Op::Remove { at });
         }
     }

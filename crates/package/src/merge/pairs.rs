@@ -10,23 +10,23 @@ use super::functions;
 use super::identify::Elements;
 use super::three::{Slot, Three};
 use crate::place::PathStep;
-use crate::schema::{Key, List};
+use crate::schema::{ListKey, ListRule};
 use crate::values::canonical;
 
 /// Pairs the elements of a list by their identities; `None` where one has none, or two have the same.
-pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
+pub(super) fn slots(three: Three<'_>, list: ListRule<'_>) -> Option<Vec<Slot>> {
     match list {
-        List::Atomic | List::Grants => None,
-        List::Functions => functions::slots_of(three),
-        List::Unstated => inferred(three),
-        List::Map(_) => paired(three, list, &[KnownBy::Name, KnownBy::Rest]),
-        List::Set | List::Values => paired(three, list, &[]),
+        ListRule::Atomic | ListRule::Grants => None,
+        ListRule::Functions => functions::slots_of(three),
+        ListRule::Unstated => inferred(three),
+        ListRule::Map(_) => paired(three, list, &[KnownBy::Name, KnownBy::Rest]),
+        ListRule::Set | ListRule::Values => paired(three, list, &[]),
     }
 }
 
 /// Pairs elements by the first field of these that each of them has and that is unique on every side (M22).
 fn inferred(three: Three<'_>) -> Option<Vec<Slot>> {
-    let lists = Key::usual().iter().map(|keys| List::Map(keys));
+    let lists = ListKey::usual().iter().map(|keys| ListRule::Map(keys));
     let mut pairs = lists.map(|list| paired(three, list, &[KnownBy::Rest]));
     pairs.find_map(|pairs| pairs)
 }
@@ -42,7 +42,7 @@ enum KnownBy {
 
 /// Pairs elements by their identities, those whose identity changed by what else they are known by; `None` too where both
 /// sides gave one element an identity, each its own.
-fn paired(three: Three<'_>, list: List<'_>, known: &[KnownBy]) -> Option<Vec<Slot>> {
+fn paired(three: Three<'_>, list: ListRule<'_>, known: &[KnownBy]) -> Option<Vec<Slot>> {
     let base = Elements::of(three.base, list)?;
     let local = Elements::of(three.local, list)?;
     let upstream = Elements::of(three.upstream, list)?;
@@ -123,9 +123,11 @@ type Marks = Vec<Option<String>>;
 type Marked = (KnownBy, [Marks; 3]);
 
 /// The mark of each element, where it is unique on every side.
-fn marks(three: Three<'_>, list: List<'_>, known: KnownBy) -> Option<[Marks; 3]> {
-    let List::Map(keys) = list else { return None };
-    let unfit = |key: &Key| match known {
+fn marks(three: Three<'_>, list: ListRule<'_>, known: KnownBy) -> Option<[Marks; 3]> {
+    let ListRule::Map(keys) = list else {
+        return None;
+    };
+    let unfit = |key: &ListKey| match known {
         KnownBy::Name => key.name == "name",
         KnownBy::Rest => key.name.contains('.'),
     };

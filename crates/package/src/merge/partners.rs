@@ -11,7 +11,7 @@ use yaml::{Node, Reader, Value};
 use super::three::{Slot, Three};
 use super::{pairs, sequence};
 use crate::place::PathStep;
-use crate::schema::List;
+use crate::schema::ListRule;
 use crate::values::{canonical, kept, same};
 
 /// An item of a merged list on each side, and how a record names it.
@@ -21,7 +21,7 @@ pub(super) type Partners<'a> = ([Option<Node<'a>>; 3], Option<PathStep>);
 pub(super) fn partners<'a>(
     merged: Node<'a>,
     lists: [Option<Node<'a>>; 3],
-    list: List<'_>,
+    list: ListRule<'_>,
 ) -> Vec<Partners<'a>> {
     let [base, local, upstream] = lists;
     let three = Three {
@@ -30,9 +30,9 @@ pub(super) fn partners<'a>(
         upstream,
     };
     let slots = match list {
-        List::Atomic => None,
+        ListRule::Atomic => None,
         list => pairs::slots(three, list).or_else(|| {
-            let slots = sequence::slots(three, list == List::Grants)?;
+            let slots = sequence::slots(three, list == ListRule::Grants)?;
             Some(moves_joined(slots, three))
         }),
     };
@@ -127,7 +127,7 @@ struct Likeness {
 }
 
 impl Likeness {
-    fn of(merged: Node<'_>, side: Node<'_>, list: List<'_>) -> Self {
+    fn of(merged: Node<'_>, side: Node<'_>, list: ListRule<'_>) -> Self {
         let mut there: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (at, item) in side.items().enumerate() {
             there.entry(item.source()).or_default().push(at);

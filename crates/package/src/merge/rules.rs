@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use yaml::{Kind, Node, Stream};
+use yaml::{Node, NodeKind, Stream};
 
 use super::apply;
 use super::identify::identity;
@@ -15,9 +15,9 @@ use super::record::Recorder;
 use super::schemas::Schemas;
 use super::three::Three;
 use super::value;
-use super::walk::Walk;
+use super::walk::DocumentMerge;
 use crate::place::{FieldPath, PathStep};
-use crate::schema::{Key, List, Schema};
+use crate::schema::{ListKey, ListRule, Schema};
 
 /// Merges one document field by field; `None` where that cannot be written, or only against the rules.
 pub(super) fn merge(
@@ -32,7 +32,7 @@ pub(super) fn merge(
     let since = record.len();
     let mut whole: Vec<FieldPath> = Vec::new();
     loop {
-        let mut walk = Walk::new(record);
+        let mut walk = DocumentMerge::new(record);
         walk.whole = &whole;
         value::document(&mut walk, three, schema);
         let ops = walk.ops;
@@ -79,10 +79,10 @@ impl Rules {
         known: Known<'_>,
     ) {
         match merged.kind() {
-            Kind::Mapping if exclusive(merged, sides, known.schema) => {
+            NodeKind::Mapping if exclusive(merged, sides, known.schema) => {
                 self.broken.push(at.clone());
             }
-            Kind::Mapping if !matches!(known.schema, Schema::Unknown) => {
+            NodeKind::Mapping if !matches!(known.schema, Schema::Unknown) => {
                 for entry in merged.entries() {
                     let Some(key) = entry.key.key_text() else {
                         continue;
@@ -91,7 +91,7 @@ impl Rules {
                     self.look(&at.field(key), entry.value, sides, known.field(key));
                 }
             }
-            Kind::Sequence => self.elements(at, merged, sides, known),
+            NodeKind::Sequence => self.elements(at, merged, sides, known),
             _ => {}
         }
     }
@@ -103,7 +103,7 @@ impl Rules {
         sides: [Option<Node<'a>>; 3],
         known: Known<'_>,
     ) {
-        if let List::Map(keys) = known.list {
+        if let ListRule::Map(keys) = known.list {
             let ports = matches!(known.schema, Schema::Builtin(_));
             let mut faults = faults(merged, keys, ports);
             if !faults.is_empty() {
@@ -134,7 +134,7 @@ impl Rules {
 }
 
 /// The elements of a list by what tells them apart; of equal ones the first.
-fn by_identity<'a>(list: Option<Node<'a>>, known: List<'_>) -> BTreeMap<PathStep, Node<'a>> {
+fn by_identity<'a>(list: Option<Node<'a>>, known: ListRule<'_>) -> BTreeMap<PathStep, Node<'a>> {
     let mut items = BTreeMap::new();
     for item in list.into_iter().flat_map(|list| list.items()) {
         if let Some(step) = identity(item, known) {
@@ -155,11 +155,11 @@ fn exclusive(merged: Node<'_>, sides: [Option<Node<'_>>; 3], schema: Schema<'_>)
 
 /// What a list holds that no rule allows: keys that stand twice; of ports names that do, and, of those of a Service,
 /// more than one where one has none.
-fn faults(list: Node<'_>, keys: &[Key], ports: bool) -> BTreeSet<PathStep> {
+fn faults(list: Node<'_>, keys: &[ListKey], ports: bool) -> BTreeSet<PathStep> {
     let mut faults = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for item in list.items() {
-        if let Some(step) = identity(item, List::Map(keys)) {
+        if let Some(step) = identity(item, ListRule::Map(keys)) {
             add(step, &mut seen, &mut faults);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-use yaml::{Kind, Node, Reader, Value};
+use yaml::{Node, NodeKind, Reader, Value};
 
 use super::three::{Slot, Three};
 use crate::place::PathStep;
@@ -127,7 +127,7 @@ fn in_place(three: Three<'_>, [mine, theirs]: [&Change; 2], grants: bool) -> boo
     let plain = |change: &Change| stays(change) || change.old.is_empty() || change.new.is_empty();
     let maps = |side: Option<Node<'_>>, range: &Range<usize>| {
         let mut all = range.clone().map(|index| side?.at(index));
-        all.all(|item| item.is_some_and(|item| item.kind() == Kind::Mapping))
+        all.all(|item| item.is_some_and(|item| item.kind() == NodeKind::Mapping))
     };
     let known = maps(three.base, &mine.old)
         && maps(three.local, &mine.new)

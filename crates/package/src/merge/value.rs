@@ -5,21 +5,25 @@
 //! In a map local order stays, and new fields go where upstream has them.
 
 use model::Decision;
-use yaml::{Kind, Node, Step};
+use yaml::{Node, NodeKind, NodeStep};
 
 use super::apply::{New, Op};
 use super::known::Known;
 use super::lines;
 use super::list::{self, Fates};
 use super::three::{Slot, Three};
-use super::walk::{Place, Verdict, Walk};
+use super::walk::{DocumentMerge, ValuePlace, Verdict};
 use super::whole::{apart, is_empty, stand_alone};
-use crate::schema::{List, Schema};
+use crate::schema::{ListRule, Schema};
 use crate::values::{same, same_form, same_opt};
 
 /// Merges the root of a document that all sides hold (the base may not).
-pub(super) fn document<'a>(walk: &mut Walk<'a, '_, '_>, three: Three<'a>, schema: Schema<'_>) {
-    let place = Place::root();
+pub(super) fn document<'a>(
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    three: Three<'a>,
+    schema: Schema<'_>,
+) {
+    let place = ValuePlace::root();
     let verdict = node(walk, &place, three, Known::of(schema));
     if let Verdict::Take(new) = verdict {
         walk.ops.push(Op::Replace {
@@ -31,8 +35,8 @@ pub(super) fn document<'a>(walk: &mut Walk<'a, '_, '_>, three: Three<'a>, schema
 
 /// Decides one value.
 fn node<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
     three: Three<'a>,
     known: Known<'_>,
 ) -> Verdict<'a> {
@@ -51,8 +55,8 @@ fn node<'a>(
 
 /// Deleted upstream, or new locally.
 fn without_upstream<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
     base: Option<Node<'a>>,
     local: Node<'a>,
     known: Known<'_>,
@@ -63,7 +67,7 @@ fn without_upstream<'a>(
     if same(base, local) {
         return Verdict::Remove;
     }
-    if base.kind() == Kind::Mapping && local.kind() == Kind::Mapping {
+    if base.kind() == NodeKind::Mapping && local.kind() == NodeKind::Mapping {
         // Local additions stay, what upstream knew goes; nothing is left of a map without additions.
         let added = local.entries().any(|entry| {
             let key = entry.key.key_text();
@@ -99,8 +103,8 @@ fn without_upstream<'a>(
 }
 
 fn both<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
     base: Option<Node<'a>>,
     local: Node<'a>,
     upstream: Node<'a>,
@@ -136,11 +140,13 @@ fn both<'a>(
     let like = old.is_none_or(|old| old.kind() == local.kind());
     match (local.kind(), upstream.kind()) {
         _ if !like || walk.whole.contains(&at.field) => {}
-        (Kind::Mapping, Kind::Mapping) if old.is_some() || !apart(local, upstream, known) => {
+        (NodeKind::Mapping, NodeKind::Mapping)
+            if old.is_some() || !apart(local, upstream, known) =>
+        {
             fields(walk, at, Three { base: old, ..three }, known);
             return Verdict::Keep;
         }
-        (Kind::Sequence, Kind::Sequence) => {
+        (NodeKind::Sequence, NodeKind::Sequence) => {
             if let Some(verdict) = list(walk, at, three, known) {
                 return verdict;
             }
@@ -168,7 +174,12 @@ fn both<'a>(
 
 /// Merges the fields of a local map; says whether any field of the base, or a new one of upstream,
 /// is in it afterwards.
-fn fields<'a>(walk: &mut Walk<'a, '_, '_>, at: &Place, three: Three<'a>, known: Known<'_>) -> bool {
+fn fields<'a>(
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
+    three: Three<'a>,
+    known: Known<'_>,
+) -> bool {
     let Some(local) = three.local else {
         return false;
     };
@@ -208,8 +219,8 @@ fn fields<'a>(walk: &mut Walk<'a, '_, '_>, at: &Place, three: Three<'a>, known: 
 
 /// Inserts the fields that are not there locally; says whether there are any.
 fn new_fields<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
     three: Three<'a>,
     upstream: Node<'a>,
     gone: &[&str],
@@ -254,12 +265,12 @@ fn new_fields<'a>(
 
 /// Merges a list by its schema, else by what its elements hold; `None` where it is one value.
 fn list<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
     three: Three<'a>,
     known: Known<'_>,
 ) -> Option<Verdict<'a>> {
-    let is_set = matches!(known.list, List::Set | List::Values);
+    let is_set = matches!(known.list, ListRule::Set | ListRule::Values);
     let (slots, by_place) = list::slots(three, known.list)?;
     let before = (walk.ops.len(), walk.record.len());
     let fates = elements(walk, at, three, &slots, known.schema);
@@ -275,8 +286,8 @@ fn list<'a>(
 
 /// Decides each element; what stays may be changed inside.
 fn elements<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
+    walk: &mut DocumentMerge<'a, '_, '_>,
+    at: &ValuePlace,
     three: Three<'a>,
     slots: &[Slot],
     schema: Schema<'_>,
@@ -296,9 +307,9 @@ fn elements<'a>(
             local: pick(&local, slot.local),
             upstream: pick(&upstream, slot.upstream),
         };
-        let place = Place {
+        let place = ValuePlace {
             // A new element has no local place: it is inserted whole, so nothing is ever edited at this path.
-            path: at.path.join(Step::Index(slot.local.unwrap_or(0))),
+            path: at.path.join(NodeStep::Index(slot.local.unwrap_or(0))),
             field: at.field.join(slot.step.clone()),
         };
         let verdict = match element {
@@ -333,6 +344,6 @@ fn elements<'a>(
 /// Whether an alias that upstream left as it is stands for another value there, and was replaced here: both changed what
 /// it says (M1).
 fn follows(base: Node<'_>, local: Node<'_>, upstream: Node<'_>) -> bool {
-    let aliases = [base, upstream].iter().all(|n| n.kind() == Kind::Alias);
+    let aliases = [base, upstream].iter().all(|n| n.kind() == NodeKind::Alias);
     aliases && !same_form(base, local) && !same(base, upstream)
 }

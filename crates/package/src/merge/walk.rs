@@ -1,7 +1,7 @@
 //! A merge of one document on its way: what was decided, and the decisions about one value that ask nothing of what is in it.
 
 use model::Decision;
-use yaml::{Node, Path, Step};
+use yaml::{Node, NodeStep, Path};
 
 use super::apply::{New, Op};
 use super::known::Known;
@@ -9,17 +9,17 @@ use super::record::Recorder;
 use super::three::Three;
 use super::whole::{back, back_in_set};
 use crate::place::FieldPath;
-use crate::schema::List;
+use crate::schema::ListRule;
 use crate::values::{same, same_form, same_opt};
 
 /// Where a value stands: in the local document, and in the words of a record.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct ValuePlace {
     pub(super) path: Path,
     pub(super) field: FieldPath,
 }
 
-impl Place {
+impl ValuePlace {
     pub(super) fn root() -> Self {
         Self {
             path: Path::root(),
@@ -29,7 +29,7 @@ impl Place {
 
     pub(super) fn key(&self, key: &str) -> Self {
         Self {
-            path: self.path.join(Step::Key(key.to_owned())),
+            path: self.path.join(NodeStep::Key(key.to_owned())),
             field: self.field.field(key),
         }
     }
@@ -47,7 +47,7 @@ pub(super) enum Verdict<'a> {
 }
 
 /// Merges one document into operations on the local one.
-pub(super) struct Walk<'a, 'r, 'o> {
+pub(super) struct DocumentMerge<'a, 'r, 'o> {
     pub(super) record: &'r mut Recorder<'o>,
     pub(super) ops: Vec<Op<'a>>,
     /// Fields that are not merged: paths that stay as they are locally.
@@ -56,7 +56,7 @@ pub(super) struct Walk<'a, 'r, 'o> {
     pub(super) whole: &'r [FieldPath],
 }
 
-impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
+impl<'a, 'r, 'o> DocumentMerge<'a, 'r, 'o> {
     pub(super) fn new(record: &'r mut Recorder<'o>) -> Self {
         Self {
             record,
@@ -84,7 +84,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     /// Deleted locally, or new upstream.
     pub(super) fn without_local(
         &mut self,
-        at: &Place,
+        at: &ValuePlace,
         base: Option<Node<'a>>,
         upstream: Node<'a>,
         known: Known<'_>,
@@ -100,7 +100,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             .field(&at.field, Some(base), None, Some(upstream))
         {
             Decision::Local => Verdict::Keep,
-            Decision::Upstream if known.list == List::Set => {
+            Decision::Upstream if known.list == ListRule::Set => {
                 Verdict::Take(back_in_set(base, upstream))
             }
             Decision::Upstream => Verdict::Take(back(base, upstream, known.entries)),
@@ -108,7 +108,12 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     }
 
     /// An element that upstream deleted goes or stays whole: without its keys it would be a skeleton (M4).
-    pub(super) fn deleted(&mut self, at: &Place, base: Node<'a>, local: Node<'a>) -> Verdict<'a> {
+    pub(super) fn deleted(
+        &mut self,
+        at: &ValuePlace,
+        base: Node<'a>,
+        local: Node<'a>,
+    ) -> Verdict<'a> {
         if same(base, local) {
             return Verdict::Remove;
         }
@@ -124,7 +129,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     /// Anchors and aliases tie a value to others, and a null means more than its text.
     pub(super) fn untouched(
         &self,
-        at: &Place,
+        at: &ValuePlace,
         base: Node<'_>,
         local: Node<'_>,
         upstream: Node<'_>,
@@ -135,7 +140,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             steps
                 .iter()
                 .zip(own.iter())
-                .all(|(step, name)| *step == Step::from(*name))
+                .all(|(step, name)| *step == NodeStep::from(*name))
         };
         same_form(base, local)
             && !upstream.is_null()
@@ -147,7 +152,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     /// A `null` that upstream wrote over a value deletes the field (M2), local additions too.
     pub(super) fn null_upstream(
         &mut self,
-        at: &Place,
+        at: &ValuePlace,
         base: Option<Node<'a>>,
         local: Node<'a>,
         upstream: Node<'a>,
@@ -167,7 +172,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     /// A `null` that somebody wrote over a value is a deletion (M4): what upstream changed there is a conflict.
     pub(super) fn null_local(
         &mut self,
-        at: &Place,
+        at: &ValuePlace,
         base: Option<Node<'a>>,
         local: Node<'a>,
         upstream: Node<'a>,
@@ -191,7 +196,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
                 && steps
                     .iter()
                     .zip(own.iter())
-                    .all(|(step, name)| *step == Step::from(*name))
+                    .all(|(step, name)| *step == NodeStep::from(*name))
         })
     }
 }

@@ -1,19 +1,19 @@
 //! Maps of which no part means anything without the others, and those whose entries stand for themselves (M4, M16).
 
-use yaml::{Kind, Node, Value};
+use yaml::{Node, NodeKind, Value};
 
 use super::apply::New;
 use super::identify::identity;
 use super::known::Known;
-use crate::schema::{Entries, List, Schema};
+use crate::schema::{Entries, ListRule, Schema};
 use crate::values::value;
 
 /// What comes back of what was deleted here and changed upstream: of a map whose entries stand for themselves what upstream
 /// changed in it, for the rest stays deleted (M4); everything else whole, since a part of it is what nobody has.
 pub(super) fn back<'a>(base: Node<'a>, upstream: Node<'a>, entries: Entries) -> New<'a> {
-    let maps = [base, upstream]
-        .iter()
-        .all(|node| node.kind() == Kind::Mapping && is_flat(*node) && stand_alone(*node, entries));
+    let maps = [base, upstream].iter().all(|node| {
+        node.kind() == NodeKind::Mapping && is_flat(*node) && stand_alone(*node, entries)
+    });
     let (Some(old), Some(Value::Map(new)), true) = (value(base), value(upstream), maps) else {
         return New::Node(upstream);
     };
@@ -33,9 +33,12 @@ pub(super) fn back<'a>(base: Node<'a>, upstream: Node<'a>, entries: Entries) -> 
 
 /// The same of a set, whose items stand for themselves, too.
 pub(super) fn back_in_set<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
-    let known: Vec<_> = base.items().map(|item| identity(item, List::Set)).collect();
+    let known: Vec<_> = base
+        .items()
+        .map(|item| identity(item, ListRule::Set))
+        .collect();
     let new = upstream.items();
-    let new = new.filter(|item| !known.contains(&identity(*item, List::Set)));
+    let new = new.filter(|item| !known.contains(&identity(*item, ListRule::Set)));
     let new: Vec<Value> = new.filter_map(value).collect();
     match new.len() {
         0 => New::Node(upstream),
@@ -62,7 +65,8 @@ pub(super) fn apart(local: Node<'_>, upstream: Node<'_>, known: Known<'_>) -> bo
         return false;
     }
     let part = |key: &str, value: Node<'_>| {
-        let free = value.kind() == Kind::Mapping && stand_alone(value, known.field(key).entries);
+        let free =
+            value.kind() == NodeKind::Mapping && stand_alone(value, known.field(key).entries);
         !free && !value.is_null()
     };
     let more = |map: Node<'_>, other: Node<'_>| {
@@ -77,14 +81,14 @@ pub(super) fn apart(local: Node<'_>, upstream: Node<'_>, known: Known<'_>) -> bo
 /// Whether all entries of a map are scalars.
 fn is_flat(map: Node<'_>) -> bool {
     map.entries()
-        .all(|entry| matches!(entry.value.kind(), Kind::Scalar | Kind::Alias))
+        .all(|entry| matches!(entry.value.kind(), NodeKind::Scalar | NodeKind::Alias))
 }
 
 /// Whether a node holds nothing: null, or a collection without entries.
 pub(super) fn is_empty(node: Node<'_>) -> bool {
     match node.kind() {
-        Kind::Mapping => node.entries().len() == 0,
-        Kind::Sequence => node.items().len() == 0,
-        Kind::Scalar | Kind::Alias => node.is_null(),
+        NodeKind::Mapping => node.entries().len() == 0,
+        NodeKind::Sequence => node.items().len() == 0,
+        NodeKind::Scalar | NodeKind::Alias => node.is_null(),
     }
 }

@@ -7,7 +7,7 @@ use model::{Condition, Files, Injection, InjectionOutcome, Status};
 use yaml::owned::Value;
 
 use super::open::OpenFiles;
-use super::points::{self, INJECTED, INJECTED_NAME, Point};
+use super::points::{self, INJECTED, INJECTED_NAME, InjectionPoint};
 use super::{MutateError, kptfile};
 use crate::documents::Parsed;
 
@@ -24,7 +24,7 @@ pub struct Previous {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injected {
     /// The point.
-    pub point: Point,
+    pub point: InjectionPoint,
     /// Its condition, as it stands in the Kptfile.
     pub condition: Condition,
     /// The object whose content stands at the point, fresh or stale.
@@ -45,7 +45,7 @@ pub fn previous(files: &Files) -> Result<BTreeMap<String, Previous>, MutateError
 /// As [`points::injection_points`].
 pub fn points_and_previous(
     files: &Files,
-) -> Result<(Vec<Point>, BTreeMap<String, Previous>), MutateError> {
+) -> Result<(Vec<InjectionPoint>, BTreeMap<String, Previous>), MutateError> {
     let parsed = Parsed::default();
     let mut opened = OpenFiles::new(files, &parsed);
     let mut found = BTreeMap::new();
@@ -118,7 +118,7 @@ pub(super) fn apply(
     Ok((outcomes, gates))
 }
 
-fn fits(injection: &Injection, point: &Point) -> bool {
+fn fits(injection: &Injection, point: &InjectionPoint) -> bool {
     let same =
         |wanted: &Option<String>, have: &str| wanted.as_deref().is_none_or(|wanted| wanted == have);
     same(&injection.group, &point.group)
@@ -127,7 +127,7 @@ fn fits(injection: &Injection, point: &Point) -> bool {
 }
 
 /// The first injector that fits and has an object decides (R91); one that could not be looked at is told.
-fn judge(point: &Point, injections: &[Injection], previous: Option<&Previous>) -> Verdict {
+fn judge(point: &InjectionPoint, injections: &[Injection], previous: Option<&Previous>) -> Verdict {
     let gvk = point.gvk();
     let mut trouble: Option<(&'static str, String)> = None;
     for injection in injections.iter().filter(|injection| fits(injection, point)) {
@@ -193,7 +193,7 @@ fn stale(reason: &'static str, message: String, previous: Option<&Previous>) -> 
     }
 }
 
-fn api_kind(point: &Point) -> String {
+fn api_kind(point: &InjectionPoint) -> String {
     if point.group.is_empty() {
         format!("{}.{}", point.version, point.kind)
     } else {
@@ -203,7 +203,7 @@ fn api_kind(point: &Point) -> String {
 
 fn write(
     opened: &mut OpenFiles<'_>,
-    point: &Point,
+    point: &InjectionPoint,
     name: &str,
     content: &Value,
 ) -> Result<(), MutateError> {

@@ -19,7 +19,7 @@ pub const INJECTED: &str = "kpt.dev/injected-resource";
 
 /// A resource that asks for configuration.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Point {
+pub struct InjectionPoint {
     /// Its file.
     pub file: PackagePath,
     /// Its position among the file's documents.
@@ -38,7 +38,7 @@ pub struct Point {
     pub required: bool,
 }
 
-impl Point {
+impl InjectionPoint {
     /// The type of its condition: `config.injection.{Kind}.{name}` (R83).
     pub fn condition_type(&self) -> String {
         format!("{CONDITION_PREFIX}{}.{}", self.kind, self.name)
@@ -64,12 +64,12 @@ impl Point {
 /// # Errors
 /// Two points of one kind and name, an unknown annotation value, or a file that names the annotation and cannot
 /// be read.
-pub fn injection_points(files: &Files) -> Result<Vec<Point>, MutateError> {
+pub fn injection_points(files: &Files) -> Result<Vec<InjectionPoint>, MutateError> {
     find(&mut OpenFiles::new(files, &Parsed::default()))
 }
 
-pub(super) fn find(opened: &mut OpenFiles<'_>) -> Result<Vec<Point>, MutateError> {
-    let mut points: Vec<Point> = Vec::new();
+pub(super) fn find(opened: &mut OpenFiles<'_>) -> Result<Vec<InjectionPoint>, MutateError> {
+    let mut points: Vec<InjectionPoint> = Vec::new();
     let mut errors = Vec::new();
     let mut paths = opened.paths();
     paths.sort();
@@ -115,7 +115,7 @@ fn is_resource_file(path: &PackagePath) -> bool {
     name == "Kptfile" || name.ends_with(".yaml") || name.ends_with(".yml")
 }
 
-fn point(file: &PackagePath, index: usize, value: &Value, required: bool) -> Point {
+fn point(file: &PackagePath, index: usize, value: &Value, required: bool) -> InjectionPoint {
     let text = |path: &[&str]| {
         value
             .lookup(path)
@@ -126,7 +126,7 @@ fn point(file: &PackagePath, index: usize, value: &Value, required: bool) -> Poi
     let api_version = text(&["apiVersion"]);
     let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
     let namespace = text(&["metadata", "namespace"]);
-    Point {
+    InjectionPoint {
         file: file.clone(),
         index,
         group: group.to_owned(),

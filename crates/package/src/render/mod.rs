@@ -25,7 +25,7 @@ use crate::krm::not_krm;
 use plan::{Plan, Task, own_files};
 use resources::{Refused, Resources};
 
-use status::Outcome;
+use status::RenderOutcome;
 pub use status::{GATE, resolved_image};
 
 /// How to render.
@@ -92,11 +92,11 @@ pub struct Output {
 
 /// A function that could not be run at all, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(pub String);
+pub struct RunFailure(pub String);
 
 /// What to do next.
 #[derive(Debug, Clone)]
-pub enum Step<End = Rendered> {
+pub enum RenderStep<End = Rendered> {
     /// Run this, and resume with the answer.
     Run(Box<Run>),
     /// Nothing more.
@@ -109,20 +109,20 @@ pub trait Conversation {
     type End;
 
     /// The next function to run, or the end. Asking twice gives the same answer.
-    fn next(&mut self) -> Step<Self::End>;
+    fn next(&mut self) -> RenderStep<Self::End>;
 
-    /// Takes the answer to the last [`Step::Run`].
-    fn resume(&mut self, answer: Result<Output, Failure>);
+    /// Takes the answer to the last [`RenderStep::Run`].
+    fn resume(&mut self, answer: Result<Output, RunFailure>);
 }
 
 impl Conversation for Render {
     type End = Rendered;
 
-    fn next(&mut self) -> Step {
+    fn next(&mut self) -> RenderStep {
         Self::next(self)
     }
 
-    fn resume(&mut self, answer: Result<Output, Failure>) {
+    fn resume(&mut self, answer: Result<Output, RunFailure>) {
         Self::resume(self, answer);
     }
 }
@@ -249,28 +249,28 @@ impl Render {
         clippy::should_implement_trait,
         reason = "no iterator: it waits for an answer before it goes on"
     )]
-    pub fn next(&mut self) -> Step {
+    pub fn next(&mut self) -> RenderStep {
         while self.error.is_none()
             && let Some(task) = self.plan.tasks.get(self.cursor).cloned()
         {
             match self.prepare(&task) {
-                Ok(run) => return Step::Run(Box::new(run)),
+                Ok(run) => return RenderStep::Run(Box::new(run)),
                 Err(Blocked::Before(why)) => self.error = Some(wrap(&task.package, &why, false)),
                 Err(Blocked::Step(why)) => self.record(&task, Output::default(), Some(why)),
             }
         }
-        Step::Done(Box::new(self.finish()))
+        RenderStep::Done(Box::new(self.finish()))
     }
 
-    /// Takes the answer to the last [`Step::Run`].
-    pub fn resume(&mut self, answer: Result<Output, Failure>) {
+    /// Takes the answer to the last [`RenderStep::Run`].
+    pub fn resume(&mut self, answer: Result<Output, RunFailure>) {
         let Some(task) = self.plan.tasks.get(self.cursor).cloned() else {
             return;
         };
         self.cursor += 1;
         let mut output = match answer {
             Ok(output) => output,
-            Err(Failure(why)) => return self.record(&task, Output::default(), Some(why)),
+            Err(RunFailure(why)) => return self.record(&task, Output::default(), Some(why)),
         };
         let items = std::mem::take(&mut output.items);
         self.shorten(&mut output);
@@ -447,8 +447,8 @@ impl Render {
         }
     }
 
-    fn outcome<'s>(&'s self, status: &'s RenderStatus) -> Outcome<'s> {
-        Outcome {
+    fn outcome<'s>(&'s self, status: &'s RenderStatus) -> RenderOutcome<'s> {
+        RenderOutcome {
             status,
             execution_error: self.execution_error.as_deref(),
             gate: self.options.gate_failure && self.error.is_some(),

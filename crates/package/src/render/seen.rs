@@ -59,14 +59,14 @@ fn unknown(kptfile: Option<&Arc<Value>>) -> Vec<String> {
 mod tests {
     use model::{File, PackagePath};
 
-    use super::super::{Options, Output, Step};
+    use super::super::{Options, Output, RenderStep};
     use super::*;
 
     fn rendered(kptfile: &str, add: Option<&str>) -> super::super::Rendered {
         let path = PackagePath::parse("Kptfile").unwrap();
         let files: Files = [(path, File::text(kptfile))].into_iter().collect();
         let mut render = Render::new(files, Options::default());
-        let Step::Run(run) = render.next() else {
+        let RenderStep::Run(run) = render.next() else {
             panic!("a function is to be run");
         };
         let mut items = run.items;
@@ -80,7 +80,7 @@ mod tests {
             items,
             ..Output::default()
         }));
-        let Step::Done(done) = render.next() else {
+        let RenderStep::Done(done) = render.next() else {
             panic!("the end");
         };
         *done

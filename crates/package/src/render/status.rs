@@ -14,7 +14,7 @@ pub const GATE: &str = "offshoot.dev/Rendered";
 
 /// What is to be told.
 #[derive(Clone, Copy)]
-pub(super) struct Outcome<'s> {
+pub(super) struct RenderOutcome<'s> {
     pub(super) status: &'s RenderStatus,
     /// Why the last step could not even run.
     pub(super) execution_error: Option<&'s str>,
@@ -91,7 +91,7 @@ pub(super) fn label(function: &Function) -> String {
 }
 
 /// Writes the status into the root's Kptfile where its value changes; a Kptfile that cannot be changed is left.
-pub(super) fn mirror(files: &mut Files, outcome: &Outcome<'_>) {
+pub(super) fn mirror(files: &mut Files, outcome: &RenderOutcome<'_>) {
     let path = kptfile::path();
     let Some(file) = files.get(&path) else { return };
     let Ok(parsed) = Documents::parse(&path, file) else {
@@ -120,7 +120,7 @@ pub(super) fn mirror(files: &mut Files, outcome: &Outcome<'_>) {
 }
 
 /// Sets the status in a Kptfile's value.
-pub(super) fn set(kptfile: &mut Value, outcome: &Outcome<'_>) {
+pub(super) fn set(kptfile: &mut Value, outcome: &RenderOutcome<'_>) {
     let status = outcome.status;
     let details = details(status, outcome.execution_error);
     gate(kptfile, outcome);
@@ -154,7 +154,7 @@ pub(super) fn set(kptfile: &mut Value, outcome: &Outcome<'_>) {
 }
 
 /// Adds the gate of a kept failure, or takes it off once a render succeeded.
-fn gate(kptfile: &mut Value, outcome: &Outcome<'_>) {
+fn gate(kptfile: &mut Value, outcome: &RenderOutcome<'_>) {
     if outcome.gate {
         let why = "the render failed; the draft was kept because it was asked for";
         let condition = Condition::new(GATE, Status::False, "RenderFailed", why);
@@ -179,7 +179,7 @@ fn update(old: &mut Value, new: Value) {
     }
 }
 
-fn condition(outcome: &Outcome<'_>) -> Value {
+fn condition(outcome: &RenderOutcome<'_>) -> Value {
     let status = outcome.status;
     let (state, reason) = match status.succeeded() {
         true if outcome.unread.is_empty() => ("True", "RenderSuccess"),

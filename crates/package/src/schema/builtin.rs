@@ -4,7 +4,7 @@
 //! facts of Kubernetes' OpenAPI documents. Of a list that the API server itself replaces as a whole
 //! (tolerations, Ingress rules, `volumeClaimTemplates` …) nothing is stated: a merge looks at its elements (M22).
 
-use super::{Entries, Key, List, Schema};
+use super::{Entries, ListKey, ListRule, Schema};
 
 /// A type: its interesting fields.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ enum Field {
     Object(&'static Type),
     /// Of those of a value it may have one alone.
     Either(&'static Type),
-    Map(&'static [Key], &'static Type),
+    Map(&'static [ListKey], &'static Type),
     Grants,
     Set,
     Values,
@@ -53,14 +53,14 @@ impl Type {
         }
     }
 
-    pub(super) fn list(&self, name: &str) -> (List<'static>, Schema<'static>) {
+    pub(super) fn list(&self, name: &str) -> (ListRule<'static>, Schema<'static>) {
         match self.get(name) {
-            Some(Field::Map(keys, t)) => (List::Map(keys), Schema::Builtin(t)),
-            Some(Field::Grants) => (List::Grants, Schema::Unknown),
-            Some(Field::Set) => (List::Set, Schema::Unknown),
-            Some(Field::Values) => (List::Values, Schema::Unknown),
-            Some(Field::Functions(t)) => (List::Functions, Schema::Builtin(t)),
-            _ => (List::Unstated, Schema::Unknown),
+            Some(Field::Map(keys, t)) => (ListRule::Map(keys), Schema::Builtin(t)),
+            Some(Field::Grants) => (ListRule::Grants, Schema::Unknown),
+            Some(Field::Set) => (ListRule::Set, Schema::Unknown),
+            Some(Field::Values) => (ListRule::Values, Schema::Unknown),
+            Some(Field::Functions(t)) => (ListRule::Functions, Schema::Builtin(t)),
+            _ => (ListRule::Unstated, Schema::Unknown),
         }
     }
 }
@@ -107,19 +107,19 @@ pub(super) fn named(name: &str) -> Option<&'static Type> {
 }
 
 /// The keys of a list by its one merge key.
-pub(super) fn key(name: &str) -> Option<&'static [Key]> {
-    static KEYS: &[(&str, &[Key])] = &[
+pub(super) fn key(name: &str) -> Option<&'static [ListKey]> {
+    static KEYS: &[(&str, &[ListKey])] = &[
         ("name", NAME),
         ("type", TYPE),
         ("ip", IP),
-        ("uid", &[Key::new("uid")]),
-        ("key", &[Key::new("key")]),
-        ("port", &[Key::new("port")]),
-        ("containerPort", &[Key::new("containerPort")]),
-        ("mountPath", &[Key::new("mountPath")]),
-        ("devicePath", &[Key::new("devicePath")]),
-        ("topologyKey", &[Key::new("topologyKey")]),
-        ("conditionType", &[Key::new("conditionType")]),
+        ("uid", &[ListKey::new("uid")]),
+        ("key", &[ListKey::new("key")]),
+        ("port", &[ListKey::new("port")]),
+        ("containerPort", &[ListKey::new("containerPort")]),
+        ("mountPath", &[ListKey::new("mountPath")]),
+        ("devicePath", &[ListKey::new("devicePath")]),
+        ("topologyKey", &[ListKey::new("topologyKey")]),
+        ("conditionType", &[ListKey::new("conditionType")]),
     ];
     KEYS.iter()
         .find(|(key, _)| *key == name)
@@ -154,15 +154,15 @@ static ADMISSION: &[(&str, &Type)] = &[
     ("MutatingAdmissionPolicy", &ADMISSION_POLICY),
 ];
 
-static NAME: &[Key] = &[Key::new("name")];
-static TYPE: &[Key] = &[Key::new("type")];
-static IP: &[Key] = &[Key::new("ip")];
+static NAME: &[ListKey] = &[ListKey::new("name")];
+static TYPE: &[ListKey] = &[ListKey::new("type")];
+static IP: &[ListKey] = &[ListKey::new("ip")];
 /// Each of its fields is a thing of its own, and nothing more is stated of them.
 static LEAF: Type = Type(&[]);
 
 static META: Type = Type(&[
     ("finalizers", Field::Set),
-    ("ownerReferences", Field::Map(&[Key::new("uid")], &LEAF)),
+    ("ownerReferences", Field::Map(&[ListKey::new("uid")], &LEAF)),
 ]);
 
 /// What every object has.
@@ -239,7 +239,10 @@ static CONTAINER: Type = Type(&[
     (
         "ports",
         Field::Map(
-            &[Key::new("containerPort"), Key::or("protocol", "TCP")],
+            &[
+                ListKey::new("containerPort"),
+                ListKey::or("protocol", "TCP"),
+            ],
             &LEAF,
         ),
     ),
@@ -249,9 +252,12 @@ static CONTAINER: Type = Type(&[
     ("startupProbe", Field::Object(&HANDLER)),
     (
         "volumeDevices",
-        Field::Map(&[Key::new("devicePath")], &LEAF),
+        Field::Map(&[ListKey::new("devicePath")], &LEAF),
     ),
-    ("volumeMounts", Field::Map(&[Key::new("mountPath")], &LEAF)),
+    (
+        "volumeMounts",
+        Field::Map(&[ListKey::new("mountPath")], &LEAF),
+    ),
 ]);
 
 static POD_SPEC: Type = Type(&[
@@ -268,7 +274,10 @@ static POD_SPEC: Type = Type(&[
     (
         "topologySpreadConstraints",
         Field::Map(
-            &[Key::new("topologyKey"), Key::new("whenUnsatisfiable")],
+            &[
+                ListKey::new("topologyKey"),
+                ListKey::new("whenUnsatisfiable"),
+            ],
             &LEAF,
         ),
     ),
@@ -331,7 +340,10 @@ static DISRUPTION_BUDGET: Type = Type(&[
 
 static SERVICE_SPEC: Type = Type(&[(
     "ports",
-    Field::Map(&[Key::new("port"), Key::or("protocol", "TCP")], &LEAF),
+    Field::Map(
+        &[ListKey::new("port"), ListKey::or("protocol", "TCP")],
+        &LEAF,
+    ),
 )]);
 
 static SERVICE: Type = Type(&[
@@ -398,7 +410,7 @@ static CSI_NODE: Type = Type(&[
 ]);
 
 static RESOURCE_CLAIM_STATUS: Type =
-    Type(&[("reservedFor", Field::Map(&[Key::new("uid")], &LEAF))]);
+    Type(&[("reservedFor", Field::Map(&[ListKey::new("uid")], &LEAF))]);
 
 static RESOURCE_CLAIM: Type = Type(&[
     ("metadata", Field::Object(&META)),
@@ -420,7 +432,7 @@ static INFO: Type = Type(&[
     ("keywords", Field::Set),
     (
         "readinessGates",
-        Field::Map(&[Key::new("conditionType")], &LEAF),
+        Field::Map(&[ListKey::new("conditionType")], &LEAF),
     ),
 ]);
 

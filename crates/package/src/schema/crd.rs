@@ -7,7 +7,7 @@ use model::Files;
 use serde_json::Value;
 use yaml::{Limits, Reader, Stream};
 
-use super::{Entries, Key, List, Schema};
+use super::{Entries, ListKey, ListRule, Schema};
 
 /// The CRDs of a package, by group, kind and version.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,7 @@ pub struct Type {
 #[derive(Debug, Clone)]
 enum Field {
     Object(Type),
-    Map(Vec<Key>, Type),
+    Map(Vec<ListKey>, Type),
     Set,
     Atomic,
     /// A list of which nothing is stated, with elements of interest.
@@ -146,13 +146,13 @@ impl Type {
         }
     }
 
-    pub(super) fn list(&self, name: &str) -> (List<'_>, Schema<'_>) {
+    pub(super) fn list(&self, name: &str) -> (ListRule<'_>, Schema<'_>) {
         match self.fields.get(name) {
-            Some(Field::Map(keys, t)) => (List::Map(keys), Schema::Custom(t)),
-            Some(Field::Set) => (List::Set, Schema::Unknown),
-            Some(Field::Atomic) => (List::Atomic, Schema::Unknown),
-            Some(Field::List(t)) => (List::Unstated, Schema::Custom(t)),
-            Some(Field::Object(_)) | None => (List::Unstated, Schema::Unknown),
+            Some(Field::Map(keys, t)) => (ListRule::Map(keys), Schema::Custom(t)),
+            Some(Field::Set) => (ListRule::Set, Schema::Unknown),
+            Some(Field::Atomic) => (ListRule::Atomic, Schema::Unknown),
+            Some(Field::List(t)) => (ListRule::Unstated, Schema::Custom(t)),
+            Some(Field::Object(_)) | None => (ListRule::Unstated, Schema::Unknown),
         }
     }
 }
@@ -170,7 +170,8 @@ impl Field {
             Some("atomic") => Some(Self::Atomic),
             Some("map") => {
                 let names = schema.get("x-kubernetes-list-map-keys")?.as_array()?;
-                let keys: Option<Vec<Key>> = names.iter().map(|name| key(name, items)).collect();
+                let keys: Option<Vec<ListKey>> =
+                    names.iter().map(|name| key(name, items)).collect();
                 Some(Self::Map(
                     keys.filter(|keys| !keys.is_empty())?,
                     Type::of(items),
@@ -184,7 +185,7 @@ impl Field {
     }
 }
 
-fn key(name: &Value, items: &Value) -> Option<Key> {
+fn key(name: &Value, items: &Value) -> Option<ListKey> {
     let name = name.as_str()?;
     let default = items
         .get("properties")?
@@ -194,7 +195,7 @@ fn key(name: &Value, items: &Value) -> Option<Key> {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     });
-    Some(Key {
+    Some(ListKey {
         name: Cow::Owned(name.to_owned()),
         default: default.map(Cow::Owned),
     })

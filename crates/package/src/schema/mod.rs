@@ -13,14 +13,14 @@ pub use crd::Crds;
 
 /// One key of a list map, with the value that stands for it where it is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct ListKey {
     /// The field's name.
     pub name: std::borrow::Cow<'static, str>,
     /// What an element without it means, such as `TCP`; `None` if the key is required.
     pub default: Option<std::borrow::Cow<'static, str>>,
 }
 
-impl Key {
+impl ListKey {
     const fn new(name: &'static str) -> Self {
         Self {
             name: std::borrow::Cow::Borrowed(name),
@@ -36,15 +36,15 @@ impl Key {
     }
 }
 
-impl Key {
+impl ListKey {
     /// What tells elements apart where no schema does, the best first (M22): the last one is for resources inside others.
     pub fn usual() -> &'static [&'static [Self]] {
-        static USUAL: &[&[Key]] = &[
-            &[Key::new("name")],
-            &[Key::new("id")],
-            &[Key::new("key")],
-            &[Key::new("host")],
-            &[Key::or("kind", ""), Key::new("metadata.name")],
+        static USUAL: &[&[ListKey]] = &[
+            &[ListKey::new("name")],
+            &[ListKey::new("id")],
+            &[ListKey::new("key")],
+            &[ListKey::new("host")],
+            &[ListKey::or("kind", ""), ListKey::new("metadata.name")],
         ];
         USUAL
     }
@@ -52,7 +52,7 @@ impl Key {
 
 /// How a list merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum List<'a> {
+pub enum ListRule<'a> {
     /// As one value: the schema says so.
     Atomic,
     /// The schema says nothing: by what its elements hold (M22).
@@ -63,7 +63,7 @@ pub enum List<'a> {
     /// Scalars, each of which is there or not.
     Set,
     /// Elements that pair by these keys.
-    Map(&'a [Key]),
+    Map(&'a [ListKey]),
     /// Values of any kind, each of which is there or not (a Kptfile's selectors, M15).
     Values,
     /// Steps of a Kptfile's pipeline, by identity and in order (M15).
@@ -122,7 +122,7 @@ impl<'a> Schema<'a> {
     /// The schema that a comment at a field gives, such as
     /// `# {"$ref": "#/definitions/io.k8s.api.core.v1.PodSpec"}`: a reference to a built-in type, or
     /// the key of a list.
-    pub fn of_comment(comment: &str) -> Option<(List<'static>, Self)> {
+    pub fn of_comment(comment: &str) -> Option<(ListRule<'static>, Self)> {
         let json = comment.trim_start_matches('#').trim_start();
         if !json.starts_with('{') {
             return None;
@@ -139,12 +139,12 @@ impl<'a> Schema<'a> {
             builtin::named(name.rsplit('.').next()?).map(Self::Builtin)
         };
         if let Some(schema) = of(&json) {
-            return Some((List::Unstated, schema));
+            return Some((ListRule::Unstated, schema));
         }
         let merged = text(&json, "x-kubernetes-patch-strategy")?.contains("merge");
         let keys = builtin::key(&text(&json, "x-kubernetes-patch-merge-key")?)?;
         let element = json.get("items").and_then(of).unwrap_or(Self::Unknown);
-        merged.then_some((List::Map(keys), element))
+        merged.then_some((ListRule::Map(keys), element))
     }
 
     /// What is known of a field of this value.
@@ -186,9 +186,9 @@ impl<'a> Schema<'a> {
     }
 
     /// How the list under a field merges, and what is known of its elements.
-    pub fn list(self, name: &str) -> (List<'a>, Self) {
+    pub fn list(self, name: &str) -> (ListRule<'a>, Self) {
         match self {
-            Self::Unknown => (List::Unstated, Self::Unknown),
+            Self::Unknown => (ListRule::Unstated, Self::Unknown),
             Self::Builtin(t) => t.list(name),
             Self::Custom(t) => t.list(name),
         }

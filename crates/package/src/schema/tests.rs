@@ -1,11 +1,11 @@
 use super::*;
 
-fn path<'a>(schema: Schema<'a>, steps: &[&str]) -> (List<'a>, Schema<'a>) {
+fn path<'a>(schema: Schema<'a>, steps: &[&str]) -> (ListRule<'a>, Schema<'a>) {
     let (last, before) = steps.split_last().unwrap();
     let parent = before
         .iter()
         .fold(schema, |schema, step| match schema.list(step) {
-            (List::Unstated, _) => schema.field(step),
+            (ListRule::Unstated, _) => schema.field(step),
             (_, element) => element,
         });
     parent.list(last)
@@ -19,7 +19,7 @@ fn built_in_lists_pair_by_their_keys() {
         deployment,
         &["spec", "template", "spec", "containers", "ports"],
     );
-    let List::Map(keys) = ports else {
+    let ListRule::Map(keys) = ports else {
         panic!("{ports:?}")
     };
     let names: Vec<_> = keys
@@ -28,10 +28,10 @@ fn built_in_lists_pair_by_their_keys() {
         .collect();
     assert_eq!(names, [("containerPort", None), ("protocol", Some("TCP"))]);
     let (tolerations, _) = path(deployment, &["spec", "template", "spec", "tolerations"]);
-    assert_eq!(tolerations, List::Unstated);
+    assert_eq!(tolerations, ListRule::Unstated);
     let custom = Schema::of("example.com/v1", "Thing", &crds);
-    assert_eq!(path(custom, &["metadata", "finalizers"]).0, List::Set);
-    assert_eq!(path(custom, &["spec", "containers"]).0, List::Unstated);
+    assert_eq!(path(custom, &["metadata", "finalizers"]).0, ListRule::Set);
+    assert_eq!(path(custom, &["spec", "containers"]).0, ListRule::Unstated);
 }
 
 #[test]
@@ -69,7 +69,7 @@ spec:
     let files = model::Files::from([(path_of, model::File::text(text))]);
     let crds = Crds::of([&files]);
     let site = Schema::of("example.com/v1", "Site", &crds);
-    let List::Map(keys) = path(site, &["spec", "pools"]).0 else {
+    let ListRule::Map(keys) = path(site, &["spec", "pools"]).0 else {
         panic!()
     };
     assert_eq!(
@@ -78,17 +78,17 @@ spec:
             .collect::<Vec<_>>(),
         [None, Some("a")]
     );
-    assert_eq!(path(site, &["spec", "tags"]).0, List::Set);
-    assert_eq!(path(site, &["metadata", "finalizers"]).0, List::Set);
+    assert_eq!(path(site, &["spec", "tags"]).0, ListRule::Set);
+    assert_eq!(path(site, &["metadata", "finalizers"]).0, ListRule::Set);
     // Another version of the kind has the same keys, another kind has none.
     let next = Schema::of("example.com/v2", "Site", &crds);
-    assert!(matches!(path(next, &["spec", "pools"]).0, List::Map(_)));
+    assert!(matches!(path(next, &["spec", "pools"]).0, ListRule::Map(_)));
     assert_eq!(
         path(
             Schema::of("example.com/v1", "Other", &crds),
             &["spec", "pools"]
         )
         .0,
-        List::Unstated
+        ListRule::Unstated
     );
 }

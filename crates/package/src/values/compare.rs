@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use yaml::{Kind, Node, Reader, Value};
+use yaml::{Node, NodeKind, Reader, Value};
 
 use super::comments::texts as comment_texts;
 
@@ -11,7 +11,7 @@ use super::comments::texts as comment_texts;
 /// Where a value cannot be decided (duplicate keys, M6) the texts decide.
 pub(crate) fn same(a: Node<'_>, b: Node<'_>) -> bool {
     // Under the same text an alias may mean another value.
-    if a.source() == b.source() && a.kind() != Kind::Alias && !a.source().contains('*') {
+    if a.source() == b.source() && a.kind() != NodeKind::Alias && !a.source().contains('*') {
         return true;
     }
     match (a.to_value(Reader::V3), b.to_value(Reader::V3)) {
@@ -42,23 +42,23 @@ fn long_integers(node: Node<'_>) -> BTreeMap<String, String> {
     let mut open = vec![(String::new(), node)];
     while let Some((path, node)) = open.pop() {
         match node.kind() {
-            Kind::Mapping => open.extend(node.entries().map(|entry| {
+            NodeKind::Mapping => open.extend(node.entries().map(|entry| {
                 let key = entry.key.key_text().unwrap_or_default();
                 (format!("{path}/{}", key.replace('/', "~1")), entry.value)
             })),
-            Kind::Sequence => open.extend(
+            NodeKind::Sequence => open.extend(
                 node.items()
                     .enumerate()
                     .map(|(index, item)| (format!("{path}/{index}"), item)),
             ),
-            Kind::Scalar if matches!(node.to_value(Reader::V3), Ok(Value::Float(_))) => {
+            NodeKind::Scalar if matches!(node.to_value(Reader::V3), Ok(Value::Float(_))) => {
                 let digits = node.source().replace('_', "");
                 let unsigned = digits.trim_start_matches(['+', '-']);
                 if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
                     found.insert(path, digits.trim_start_matches('+').to_owned());
                 }
             }
-            Kind::Scalar | Kind::Alias => {}
+            NodeKind::Scalar | NodeKind::Alias => {}
         }
     }
     found
@@ -89,11 +89,11 @@ fn edges(node: Node<'_>) -> Vec<String> {
 
 fn child(node: Node<'_>, last: bool) -> Option<Node<'_>> {
     match (node.kind(), last) {
-        (Kind::Mapping, true) => node.entries().last().map(|entry| entry.value),
-        (Kind::Mapping, false) => node.entries().next().map(|entry| entry.value),
-        (Kind::Sequence, true) => node.items().last(),
-        (Kind::Sequence, false) => node.items().next(),
-        (Kind::Scalar | Kind::Alias, _) => None,
+        (NodeKind::Mapping, true) => node.entries().last().map(|entry| entry.value),
+        (NodeKind::Mapping, false) => node.entries().next().map(|entry| entry.value),
+        (NodeKind::Sequence, true) => node.items().last(),
+        (NodeKind::Sequence, false) => node.items().next(),
+        (NodeKind::Scalar | NodeKind::Alias, _) => None,
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn undecidable(node: Node<'_>) -> bool {
     let mut open = vec![node];
     while let Some(node) = open.pop() {
         match node.kind() {
-            Kind::Mapping => {
+            NodeKind::Mapping => {
                 let mut seen = std::collections::BTreeSet::new();
                 for entry in node.entries() {
                     if !entry.key.key_text().is_some_and(|key| seen.insert(key)) {
@@ -126,8 +126,8 @@ pub(crate) fn undecidable(node: Node<'_>) -> bool {
                     open.push(entry.value);
                 }
             }
-            Kind::Sequence => open.extend(node.items()),
-            Kind::Scalar | Kind::Alias => {}
+            NodeKind::Sequence => open.extend(node.items()),
+            NodeKind::Scalar | NodeKind::Alias => {}
         }
     }
     false

@@ -13,7 +13,7 @@ pub(crate) const MERGE_COMMENT: &str = "kpt-merge:";
 
 /// A resource's identity in its file: the version does not count, so that a bump pairs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Identity {
+pub struct ResourceIdentity {
     /// The API group; empty for core, and for documents that are no resource.
     pub group: String,
     /// The kind.
@@ -24,7 +24,7 @@ pub struct Identity {
     pub name: String,
 }
 
-impl Identity {
+impl ResourceIdentity {
     /// Whether this says anything: a values file or a bare list has no identity of its own.
     pub fn is_resource(&self) -> bool {
         !self.kind.is_empty() || !self.name.is_empty()
@@ -43,7 +43,7 @@ impl Identity {
 }
 
 /// The identity of a document.
-pub fn identity(root: Node<'_>) -> Identity {
+pub fn identity(root: Node<'_>) -> ResourceIdentity {
     let text = |node: Option<Node<'_>>| {
         let target = node
             .filter(|node| !node.is_null())
@@ -59,7 +59,7 @@ pub fn identity(root: Node<'_>) -> Identity {
         (field("namespace"), field("name"))
     });
     let api_version = text(root.get("apiVersion"));
-    Identity {
+    ResourceIdentity {
         group: split_api_version(&api_version).0.to_owned(),
         kind: text(root.get("kind")),
         namespace,

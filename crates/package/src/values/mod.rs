@@ -16,6 +16,6 @@ pub(crate) use elements::{function_text, keyed, runs as function_runs};
 pub(crate) use marks::{
     IDENTIFIER, MERGE_COMMENT, is_secret, merge_comment, same_but_marks, unmarked,
 };
-pub use marks::{Identity, identity};
+pub use marks::{ResourceIdentity, identity};
 pub(crate) use recorded::{file_value, hash, hidden, looks_secret, node_value, tree_value};
 pub(crate) use tally::{Counts, counts, standing};

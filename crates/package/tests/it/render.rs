@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{FunctionResultItem, PackagePath, Severity};
 use package::kptfile::Kptfile;
-use package::render::{Item, Options, Output, Render, Rendered, Step};
+use package::render::{Item, Options, Output, Render, RenderStep, Rendered};
 use yaml::owned::Value;
 
 use crate::{changed, kept, text, vectors};
@@ -153,8 +153,8 @@ pub(crate) fn with(
     let mut render = Render::new(kept(texts), Options::default());
     loop {
         match render.next() {
-            Step::Done(rendered) => return *rendered,
-            Step::Run(mut run) => {
+            RenderStep::Done(rendered) => return *rendered,
+            RenderStep::Run(mut run) => {
                 let mut output = function(&mut run.items);
                 output.items = run.items;
                 render.resume(Ok(output));
@@ -360,7 +360,7 @@ fn packages_run_depth_first_and_parents_see_everything_below() {
         Options::default(),
     );
     let mut order = Vec::new();
-    while let Step::Run(run) = render.next() {
+    while let RenderStep::Run(run) = render.next() {
         order.push((run.function.config_map[0].1.clone(), run.items.len()));
         render.resume(Ok(Output {
             items: run.items,

@@ -250,7 +250,7 @@ fn a_list_is_one_configuration() {
         kept(&[("Kptfile", kptfile), ("list.yaml", &list)]),
         Options::default(),
     );
-    let package::render::Step::Run(run) = render.next() else {
+    let package::render::RenderStep::Run(run) = render.next() else {
         panic!("nothing is to be run");
     };
     let config = run.config.unwrap();

@@ -48,7 +48,7 @@ pub struct CreateObserved {
 
 /// Where the content comes from, everything looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ContentSource {
     /// A new package.
     Init {
         /// `info.description`
@@ -86,7 +86,7 @@ pub struct CreatePlan {
     /// The task to record.
     pub task: Task,
     /// Where the content comes from.
-    pub source: Source,
+    pub source: ContentSource,
     /// The package's tree on the branch now: what approval will expect there (V20).
     pub directory: Option<TreeId>,
 }
@@ -189,7 +189,7 @@ fn nested(o: &CreateObserved) -> Result<(), Rejected> {
     })
 }
 
-fn source(o: &CreateObserved, task: &Task) -> Result<Source, Rejected> {
+fn source(o: &CreateObserved, task: &Task) -> Result<ContentSource, Rejected> {
     match task {
         Task::Init {
             description,
@@ -197,7 +197,7 @@ fn source(o: &CreateObserved, task: &Task) -> Result<Source, Rejected> {
             site,
         } => {
             first(o, "init")?;
-            Ok(Source::Init {
+            Ok(ContentSource::Init {
                 description: description.clone(),
                 keywords: keywords.clone(),
                 site: site.clone(),
@@ -207,18 +207,18 @@ fn source(o: &CreateObserved, task: &Task) -> Result<Source, Rejected> {
             first(o, "clone")?;
             let upstream = find(o, upstream)?;
             not_placeholder(upstream, "upstream")?;
-            Ok(Source::Clone(Arc::clone(upstream)))
+            Ok(ContentSource::Clone(Arc::clone(upstream)))
         }
         Task::CloneGit(git) => {
             first(o, "clone")?;
-            Ok(Source::CloneGit(git.clone()))
+            Ok(ContentSource::CloneGit(git.clone()))
         }
         Task::Edit { source } => {
             let source = find(o, source)?;
             not_placeholder(source, "source")?;
             same_package(o, source)?;
             published(source, "source revision must be published")?;
-            Ok(Source::Edit(Arc::clone(source)))
+            Ok(ContentSource::Edit(Arc::clone(source)))
         }
         Task::Upgrade {
             old_upstream,
@@ -245,7 +245,7 @@ fn source(o: &CreateObserved, task: &Task) -> Result<Source, Rejected> {
                     ),
                 )?;
             }
-            Ok(Source::Upgrade {
+            Ok(ContentSource::Upgrade {
                 old: Arc::clone(old),
                 new: Arc::clone(new),
                 local: Arc::clone(local),

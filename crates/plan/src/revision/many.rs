@@ -14,7 +14,7 @@ const APPROVAL: (&str, &str) = ("update", "approval");
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Verb {
+pub enum RevisionVerb {
     /// A draft waits for approval.
     Propose,
     /// A proposal is published.
@@ -27,7 +27,7 @@ pub enum Verb {
     Delete,
 }
 
-impl Verb {
+impl RevisionVerb {
     /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Propose,
@@ -88,13 +88,13 @@ pub enum Fit {
 ///
 /// # Errors
 /// `Conflict` where the revision holds another tree.
-pub fn fit(revision: &Revision, verb: Verb, seen: Option<&str>) -> Result<Fit, Rejected> {
+pub fn fit(revision: &Revision, verb: RevisionVerb, seen: Option<&str>) -> Result<Fit, Rejected> {
     is_as_seen(revision, seen)?;
-    if verb == Verb::Delete && revision.meta.is_deleting() {
+    if verb == RevisionVerb::Delete && revision.meta.is_deleting() {
         return Ok(Fit::Already);
     }
     let meant = meant(revision.key.name.as_str(), revision.lifecycle, verb);
-    let decided = |verb| !matches!(verb, Verb::Propose | Verb::Approve);
+    let decided = |verb| !matches!(verb, RevisionVerb::Propose | RevisionVerb::Approve);
     if decided(verb) || meant == Fit::Already || revision.lifecycle.is_published() {
         return Ok(meant);
     }
@@ -123,30 +123,30 @@ fn in_conflict(revision: &Revision) -> Option<String> {
 }
 
 /// What a verb means for a revision of this name in this lifecycle.
-pub fn meant(name: &str, now: Lifecycle, verb: Verb) -> Fit {
+pub fn meant(name: &str, now: Lifecycle, verb: RevisionVerb) -> Fit {
     use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
     match (verb, now) {
-        (Verb::Propose, Draft) => Fit::Move(Door::Main, Proposed),
-        (Verb::Propose, Proposed)
-        | (Verb::Approve, Published)
-        | (Verb::ProposeDeletion, DeletionProposed) => Fit::Already,
-        (Verb::Propose, _) => Fit::Skipped(format!("cannot propose {now} package")),
-        (Verb::Approve, Proposed) => Fit::Move(Door::Approval, Published),
-        (Verb::Approve, _) => {
+        (RevisionVerb::Propose, Draft) => Fit::Move(Door::Main, Proposed),
+        (RevisionVerb::Propose, Proposed)
+        | (RevisionVerb::Approve, Published)
+        | (RevisionVerb::ProposeDeletion, DeletionProposed) => Fit::Already,
+        (RevisionVerb::Propose, _) => Fit::Skipped(format!("cannot propose {now} package")),
+        (RevisionVerb::Approve, Proposed) => Fit::Move(Door::Approval, Published),
+        (RevisionVerb::Approve, _) => {
             Fit::Skipped(format!("cannot change approval from {now} to Published"))
         }
-        (Verb::Reject, Proposed) => Fit::Move(Door::Approval, Draft),
-        (Verb::Reject, DeletionProposed) => Fit::Move(Door::Approval, Published),
-        (Verb::Reject, _) => Fit::Skipped(format!("cannot reject {name} with lifecycle '{now}'")),
-        (Verb::ProposeDeletion, Published) => Fit::Move(Door::Main, DeletionProposed),
-        (Verb::ProposeDeletion, _) => Fit::Skipped(format!(
+        (RevisionVerb::Reject, Proposed) => Fit::Move(Door::Approval, Draft),
+        (RevisionVerb::Reject, DeletionProposed) => Fit::Move(Door::Approval, Published),
+        (RevisionVerb::Reject, _) => Fit::Skipped(format!("cannot reject {name} with lifecycle '{now}'")),
+        (RevisionVerb::ProposeDeletion, Published) => Fit::Move(Door::Main, DeletionProposed),
+        (RevisionVerb::ProposeDeletion, _) => Fit::Skipped(format!(
             "can only propose published packages for deletion; package {name} is not published"
         )),
-        (Verb::Delete, Published) => Fit::Skipped(
+        (RevisionVerb::Delete, Published) => Fit::Skipped(
             "published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion"
                 .to_owned(),
         ),
-        (Verb::Delete, _) => Fit::Delete {
+        (RevisionVerb::Delete, _) => Fit::Delete {
             approves: verb.takes(Some(now)).contains(&APPROVAL),
         },
     }

@@ -11,8 +11,8 @@ use super::guard::{self, Candidates, Doubt, Verdict};
 use super::observed::{Existing, Observed};
 use super::rollout::{self, Steered};
 use super::status;
-use super::unroll::{Failure, Unrolled};
-use super::{Plan, Step};
+use super::unroll::{UnrollFailure, Unrolled};
+use super::{Plan, SetStep};
 use crate::{Next, Report};
 
 /// Why less is done than the comparison says.
@@ -106,9 +106,9 @@ pub(super) fn conclude(
 }
 
 /// What of the surplus goes.
-fn deletions(verdict: &Verdict) -> impl Iterator<Item = Step> {
+fn deletions(verdict: &Verdict) -> impl Iterator<Item = SetStep> {
     verdict.delete.iter().filter_map(|v| {
-        Some(Step::Delete {
+        Some(SetStep::Delete {
             key: v.key.clone(),
             uid: v.meta.uid.clone()?,
         })
@@ -128,10 +128,12 @@ fn rolls(o: &Observed, set: &VariantSet, steered: Option<&Steered>, plan: &mut P
 }
 
 /// The variants that are written.
-fn names(writes: &[Step]) -> BTreeSet<ObjectName> {
+fn names(writes: &[SetStep]) -> BTreeSet<ObjectName> {
     let named = writes.iter().filter_map(|step| match step {
-        Step::Create(variant) | Step::Update { variant, .. } => Some(variant.key.name.clone()),
-        Step::Delete { .. } => None,
+        SetStep::Create(variant) | SetStep::Update { variant, .. } => {
+            Some(variant.key.name.clone())
+        }
+        SetStep::Delete { .. } => None,
     });
     named.collect()
 }
@@ -169,7 +171,7 @@ fn sooner(next: Next, steered: Option<&Steered>) -> Next {
 }
 
 /// How it stands, in a few words.
-fn state(changes: usize, failures: &[Failure], verdict: &Verdict) -> &'static str {
+fn state(changes: usize, failures: &[UnrollFailure], verdict: &Verdict) -> &'static str {
     if changes > 0 {
         "out of step"
     } else if !failures.is_empty() {
@@ -184,8 +186,8 @@ fn state(changes: usize, failures: &[Failure], verdict: &Verdict) -> &'static st
 }
 
 /// Everything that cannot be, unknown selections first.
-fn failures(unrolled: &Unrolled, desired: &Desired) -> Vec<Failure> {
-    let mut failures: Vec<Failure> = unrolled.lost.clone();
+fn failures(unrolled: &Unrolled, desired: &Desired) -> Vec<UnrollFailure> {
+    let mut failures: Vec<UnrollFailure> = unrolled.lost.clone();
     failures.extend(unrolled.failed.iter().cloned());
     failures.extend(desired.failed.iter().map(|f| (f.reason, f.message.clone())));
     failures
@@ -223,7 +225,7 @@ fn judge(
     guard::judge(o, set, candidates)
 }
 
-fn explain(o: &Observed, failures: &[Failure], verdict: &Verdict, report: &mut Report) {
+fn explain(o: &Observed, failures: &[UnrollFailure], verdict: &Verdict, report: &mut Report) {
     for (_, message) in failures {
         report.note(message.clone());
     }
@@ -251,7 +253,7 @@ struct Pace {
 impl Pace {
     /// Leaves as many writes as there is room for: a variant is in flight until its controller has answered for its
     /// generation, whatever the answer.
-    fn of(set: &VariantSet, ours: &[Arc<Existing>], writes: &mut Vec<Step>) -> Self {
+    fn of(set: &VariantSet, ours: &[Arc<Existing>], writes: &mut Vec<SetStep>) -> Self {
         let unanswered = ours.iter().filter(|v| v.ready.0 == Status::Unknown);
         let in_flight = unanswered.filter(|v| !v.meta.is_deleting()).count();
         let most = set.spec.max_in_flight.unwrap_or(usize::MAX);

@@ -15,10 +15,10 @@ use super::render::Renderer;
 use super::rollout::steer;
 use super::select::is_secret;
 use super::status;
-use super::unroll::{Failure, MAX_TARGETS, Origin, Source, Unrolled, unroll};
+use super::unroll::{MAX_TARGETS, Origin, Source, UnrollFailure, Unrolled, unroll};
 use super::{Compiled, Plan};
 use crate::variant::words::{WRITER_UNKNOWN, writer_unknown};
-use crate::variant::{Resolution, commit_of};
+use crate::variant::{UpstreamResolution, commit_of};
 use crate::{Next, Report};
 
 /// The most bytes of all package variants of one set: a template of a few kilobytes is written once for each target.
@@ -130,8 +130,8 @@ fn secrets(set: &VariantSet) -> Option<String> {
 }
 
 /// The upstream packages with the revisions to follow, and what of them is not there.
-fn upstreams(o: &Observed) -> (Vec<Source>, Vec<Failure>) {
-    let mut lost: Vec<Failure> = Vec::new();
+fn upstreams(o: &Observed) -> (Vec<Source>, Vec<UnrollFailure>) {
+    let mut lost: Vec<UnrollFailure> = Vec::new();
     for unread in &o.unread {
         let mut why = unread.why.clone();
         let reason = match unread.passes {
@@ -160,12 +160,12 @@ fn upstreams(o: &Observed) -> (Vec<Source>, Vec<Failure>) {
 }
 
 /// What to say where no upstream is left, unless that passes by itself.
-fn hopeless(lost: &[Failure]) -> Option<(&'static str, String)> {
+fn hopeless(lost: &[UnrollFailure]) -> Option<(&'static str, String)> {
     let (reason, _) = lost.iter().find(|(r, _)| !status::passes(r))?;
     Some((reason, status::summary(lost)))
 }
 
-fn upstream(followed: &Followed) -> Result<Source, Failure> {
+fn upstream(followed: &Followed) -> Result<Source, UnrollFailure> {
     let spec = &followed.wanted;
     let named = format!(
         "'{}' in repo '{}'",
@@ -173,16 +173,16 @@ fn upstream(followed: &Followed) -> Result<Source, Failure> {
         spec.repo
     );
     match &followed.found {
-        Resolution::Found(revision) => Ok(Source {
+        UpstreamResolution::Found(revision) => Ok(Source {
             wanted: spec.clone(),
             revision: Arc::clone(revision),
             listed: followed.listed,
         }),
-        Resolution::NotFound { others } => Err((
+        UpstreamResolution::NotFound { others } => Err((
             "UpstreamNotFound",
             crate::variant::upstream_not_found(spec, others),
         )),
-        Resolution::NotPublished(revision) => Err((
+        UpstreamResolution::NotPublished(revision) => Err((
             "UpstreamNotPublished",
             format!(
                 "upstream package revision {named} is {}, not published",

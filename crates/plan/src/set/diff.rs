@@ -8,7 +8,7 @@ use model::{
     Variant, VariantSet, VariantSpec,
 };
 
-use super::Step;
+use super::SetStep;
 use super::names::{EXPLICIT, LABEL, WRITTEN_BY, owner, variant_name};
 use super::observed::{Existing, Observed};
 use super::render::Failed;
@@ -218,7 +218,7 @@ fn failed(place: Downstream, reason: &'static str, message: String) -> Failed {
 /// What follows from the comparison.
 #[derive(Default)]
 pub(super) struct Diff {
-    pub(super) writes: Vec<Step>,
+    pub(super) writes: Vec<SetStep>,
     /// Ours, not wanted any more, by name.
     pub(super) surplus: Vec<Arc<Existing>>,
     /// Variants of the set, by name.
@@ -269,7 +269,7 @@ pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desi
     diff
 }
 
-fn create(o: &Observed, set: &VariantSet, uid: &Uid, name: ObjectName, wanted: Wanted) -> Step {
+fn create(o: &Observed, set: &VariantSet, uid: &Uid, name: ObjectName, wanted: Wanted) -> SetStep {
     let finalizer = o.variants_here.then(|| FINALIZER.to_owned());
     let mut meta = ObjectMeta {
         finalizers: finalizer.into_iter().collect(),
@@ -279,7 +279,7 @@ fn create(o: &Observed, set: &VariantSet, uid: &Uid, name: ObjectName, wanted: W
     };
     mark(&mut meta, set, wanted.explicit);
     reached(&mut meta, set, wanted.mark.as_ref());
-    Step::Create(Box::new(Variant {
+    SetStep::Create(Box::new(Variant {
         key: ObjectKey::new(set.key.namespace.clone(), name),
         meta: Arc::new(meta),
         spec: wanted.spec.rendered(),
@@ -287,7 +287,7 @@ fn create(o: &Observed, set: &VariantSet, uid: &Uid, name: ObjectName, wanted: W
 }
 
 /// Only the spec and what the set notes are written, and only where they differ; a person's `suspend` stays (R165).
-fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<Step> {
+fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<SetStep> {
     let ended = set.spec.rollout.is_none() && existing.meta.annotations.contains_key(ROLLOUT);
     let note = wanted.mark.as_ref().map(ToString::to_string);
     let noted = note.is_none() || existing.meta.annotations.get(ROLLOUT) == note.as_ref();
@@ -311,7 +311,7 @@ fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<Step>
     let is = existing.variant.as_ref();
     let mut spec = wanted.spec.rendered();
     spec.suspend = is.is_some_and(|v| v.spec.suspend);
-    Some(Step::Update {
+    Some(SetStep::Update {
         resource_version: existing.meta.resource_version.clone(),
         variant: Box::new(Variant {
             key: existing.key.clone(),
@@ -342,7 +342,12 @@ fn same(is: &VariantSpec, wanted: &VariantSpec) -> bool {
 }
 
 /// A variant without a controller that carries the set's own name and place is taken back (S8).
-fn adopt(set: &VariantSet, uid: &Uid, existing: &Existing, wanted: Wanted) -> Result<Step, String> {
+fn adopt(
+    set: &VariantSet,
+    uid: &Uid,
+    existing: &Existing,
+    wanted: Wanted,
+) -> Result<SetStep, String> {
     if let Some(why) = existing.refusal(&wanted.spec.as_ref().downstream) {
         return Err(why);
     }
@@ -354,7 +359,7 @@ fn adopt(set: &VariantSet, uid: &Uid, existing: &Existing, wanted: Wanted) -> Re
     let mut spec = wanted.spec.rendered();
     // Who stopped it has not said that it may go on (R165).
     spec.suspend = existing.variant.as_ref().is_some_and(|v| v.spec.suspend);
-    Ok(Step::Update {
+    Ok(SetStep::Update {
         resource_version: existing.meta.resource_version.clone(),
         variant: Box::new(Variant {
             key: existing.key.clone(),

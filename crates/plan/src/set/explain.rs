@@ -5,10 +5,10 @@ use std::fmt;
 use model::{Pairs, Variant};
 
 use super::status::passes;
-use super::{Plan, Step};
+use super::{Plan, SetStep};
 use crate::report::{last, then};
 
-impl Step {
+impl SetStep {
     /// What it does, in a few words.
     pub fn summary(&self) -> String {
         match self {

@@ -9,7 +9,7 @@ use model::{
 };
 
 use super::Compiled;
-use crate::variant::Resolution;
+use crate::variant::UpstreamResolution;
 
 /// The set, as the door parsed it.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ pub struct Observed {
     pub repositories: Arc<BTreeMap<RepositoryName, RepositoryObject>>,
     /// For each target with an object selector, by its index: what the kind's objects with the
     /// selector's labels are, or why that is unknown. Objects come in any order.
-    pub selected: BTreeMap<usize, Result<Vec<Arc<Object>>, SelectionFailure>>,
+    pub selected: BTreeMap<usize, Result<Vec<Arc<SelectedObject>>, SelectionFailure>>,
     /// All variants of the namespace, in any order.
     pub variants: Vec<Arc<Existing>>,
     /// What each of the set's variants has published, by the records, and each that the set would take over; only of a set
@@ -81,7 +81,7 @@ pub struct Observed {
     pub whole_rollout: bool,
     /// Whether the last apply failed in a way that passes by itself, how often in a row, and
     /// whether the time to try again has come.
-    pub failure: Option<crate::variant::Failure>,
+    pub failure: Option<crate::variant::FailedDerivation>,
 }
 
 /// How long a selection must be quiet before deletions that follow from it are judged, in seconds (S3).
@@ -108,7 +108,7 @@ pub struct Followed {
     /// Which revision of it is wanted.
     pub wanted: Upstream,
     /// What [`crate::variant::resolve_upstream`] made of its revisions.
-    pub found: Resolution,
+    pub found: UpstreamResolution,
     /// Whether the set itself names it, so that only an edit of the set takes it away (S3).
     pub listed: bool,
 }
@@ -135,7 +135,7 @@ pub struct RepositoryObject {
 
 /// What templates see of a selected object (R152).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Object {
+pub struct SelectedObject {
     /// Its name.
     pub name: String,
     /// Its namespace; empty if cluster-scoped.

@@ -10,8 +10,8 @@ use super::observed::{Existing, Observed, QuietTime};
 use super::ready::{Lacking, claimed, variants_ready};
 use super::rollout::waits_for_step;
 use super::step::Earliest;
-use super::unroll::{Failure, Unrolled};
-use super::{Outcome, Plan, Step};
+use super::unroll::{UnrollFailure, Unrolled};
+use super::{Plan, SetOutcome, SetStep};
 use crate::news::turned;
 use crate::variant::words::{RECONCILE, WRITER_UNKNOWN};
 use crate::{News, Next, Report};
@@ -120,8 +120,8 @@ pub(super) fn suspended(
     o: &Observed,
     mut report: Report,
     unrolled: &Unrolled,
-    steps: &[Step],
-    failures: &[Failure],
+    steps: &[SetStep],
+    failures: &[UnrollFailure],
     waiting: &[Arc<Existing>],
     early: Earliest<'_>,
 ) -> Plan {
@@ -143,7 +143,7 @@ pub(super) fn suspended(
     };
     let new = steps
         .iter()
-        .filter(|s| matches!(s, Step::Create(_)))
+        .filter(|s| matches!(s, SetStep::Create(_)))
         .count();
     let lacking = Lacking::of(unrolled.unknown(), failures.len());
     let claimed = claimed(&variants, new).filter(|_| ready.status == Status::True);
@@ -183,8 +183,8 @@ pub(super) fn of(
     o: &Observed,
     unrolled: &Unrolled,
     ours: &[Arc<Existing>],
-    steps: &[Step],
-    failures: &[Failure],
+    steps: &[SetStep],
+    failures: &[UnrollFailure],
     verdict: &Verdict,
     (stopped, early): (bool, Earliest<'_>),
 ) -> SetStatus {
@@ -193,7 +193,7 @@ pub(super) fn of(
     let created = steps.iter().filter(|s| adds(s)).count();
     let deleted = steps
         .iter()
-        .filter(|s| matches!(s, Step::Delete { .. }))
+        .filter(|s| matches!(s, SetStep::Delete { .. }))
         .count();
     status.variants = (ours.len() + created).saturating_sub(deleted);
     status.targets = unrolled.entries.len();
@@ -242,12 +242,15 @@ fn nobody_knows(message: &str) -> Condition {
 }
 
 /// Whether a step adds a variant to the set's: what is adopted was nobody's before (S8).
-fn adds(step: &Step) -> bool {
-    matches!(step, Step::Create(_) | Step::Update { adopt: true, .. })
+fn adds(step: &SetStep) -> bool {
+    matches!(
+        step,
+        SetStep::Create(_) | SetStep::Update { adopt: true, .. }
+    )
 }
 
 fn verdicts(
-    failures: &[Failure],
+    failures: &[UnrollFailure],
     hopeless: bool,
     guarded: Option<&Condition>,
 ) -> (Condition, Condition) {
@@ -268,7 +271,7 @@ fn verdicts(
 }
 
 /// The first failures, and how many more there are.
-pub(super) fn summary(failures: &[Failure]) -> String {
+pub(super) fn summary(failures: &[UnrollFailure]) -> String {
     let mut named: Vec<String> = failures
         .iter()
         .take(NAMED)
@@ -356,16 +359,16 @@ pub(super) fn unreached(o: &Observed, status: &mut SetStatus) {
 
 /// What to write as status after applying a plan; `None` if it says so already, or somebody else
 /// wrote meanwhile. `outcomes` are those of the plan's steps, in order.
-pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<SetStatus> {
+pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[SetOutcome]) -> Option<SetStatus> {
     let mut status = plan.status.clone();
-    let failures: Vec<Failure> = outcomes
+    let failures: Vec<UnrollFailure> = outcomes
         .iter()
         .filter_map(|outcome| match outcome {
-            Outcome::Failed(failure) => Some(("VariantRefused", failure.message.clone())),
+            SetOutcome::Failed(failure) => Some(("VariantRefused", failure.message.clone())),
             _ => None,
         })
         .collect();
-    if failures.is_empty() && outcomes.contains(&Outcome::Conflict) {
+    if failures.is_empty() && outcomes.contains(&SetOutcome::Conflict) {
         return None;
     }
     if !failures.is_empty() {
@@ -384,7 +387,12 @@ pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<S
 
 /// What people are told of a status that was written, and of what was done for it; failed writes
 /// were told when they failed.
-pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outcome]) -> Vec<News> {
+pub fn news(
+    before: &SetStatus,
+    after: &SetStatus,
+    plan: &Plan,
+    outcomes: &[SetOutcome],
+) -> Vec<News> {
     let kinds = [
         ("Stalled", true),
         (GUARDED, true),
@@ -412,15 +420,15 @@ pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outc
     }
     let (old, new) = (before.rollout.as_ref(), after.rollout.as_ref());
     news.extend(super::rollout::news(old, new));
-    let done = |kind: fn(&Step) -> bool| {
+    let done = |kind: fn(&SetStep) -> bool| {
         let steps = plan.steps.iter().zip(outcomes);
         steps
-            .filter(|(step, outcome)| kind(step) && **outcome == Outcome::Done)
+            .filter(|(step, outcome)| kind(step) && **outcome == SetOutcome::Done)
             .count()
     };
-    let created = done(|s| matches!(s, Step::Create(_)));
-    let updated = done(|s| matches!(s, Step::Update { .. }));
-    let deleted = done(|s| matches!(s, Step::Delete { .. }));
+    let created = done(|s| matches!(s, SetStep::Create(_)));
+    let updated = done(|s| matches!(s, SetStep::Update { .. }));
+    let deleted = done(|s| matches!(s, SetStep::Delete { .. }));
     if created + updated + deleted > 0 {
         // One event for all of them, however many there are.
         news.push(News {
@@ -452,12 +460,12 @@ fn listed(names: &[ObjectName]) -> Vec<String> {
 }
 
 /// When to look again after applying a plan.
-pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
+pub fn next_after(plan: &Plan, outcomes: &[SetOutcome]) -> Next {
     let mut next = plan.next;
     for outcome in outcomes {
         match outcome {
-            Outcome::Conflict => return Next::Again,
-            Outcome::Failed(failure) => next = crate::variant::retry(failure),
+            SetOutcome::Conflict => return Next::Again,
+            SetOutcome::Failed(failure) => next = crate::variant::retry(failure),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{ObjectKey, ObjectName, SetStatus, Uid, Variant};
 
 use crate::early::Early;
-use crate::variant::Failure;
+use crate::variant::FailedDerivation;
 use crate::{Next, Report};
 
 /// What to do about one set.
@@ -13,7 +13,7 @@ use crate::{Next, Report};
 #[must_use = "apply the plan, or print it"]
 pub struct Plan {
     /// Creations and updates first, deletions last (S2).
-    pub steps: Vec<Step>,
+    pub steps: Vec<SetStep>,
     /// Why.
     pub report: Report,
     /// The status once every step has succeeded.
@@ -33,7 +33,7 @@ pub(super) type Earliest<'a> = Option<&'a BTreeMap<ObjectName, Early>>;
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum SetStep {
     /// Create a variant; expects its name free.
     Create(Box<Variant>),
     /// Write a variant's spec (its metadata is kept, or taken over where the set adopts it).
@@ -56,13 +56,13 @@ pub enum Step {
 
 /// What became of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SetOutcome {
     /// Done.
     Done,
     /// Something else was found than expected: look again, silently.
     Conflict,
     /// It could not be done.
-    Failed(Failure),
+    Failed(FailedDerivation),
     /// Not attempted.
     Skipped,
 }

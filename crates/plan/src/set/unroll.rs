@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{ObjectSelector, PackageName, Revision, TargetSelection, Upstream, VariantSet};
 
-use super::observed::{Object, Observed, SelectionFailure};
+use super::observed::{Observed, SelectedObject, SelectionFailure};
 use crate::variant::words::{WRITER_UNKNOWN, writer_unknown};
 
 /// An upstream package and its revision to follow.
@@ -19,7 +19,7 @@ pub(super) struct Source {
 pub const MAX_TARGETS: usize = 50_000;
 
 /// Reason and message.
-pub(super) type Failure = (&'static str, String);
+pub(super) type UnrollFailure = (&'static str, String);
 
 /// What an entry stems from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) enum Origin {
     /// An entry of an explicit list.
     Listed,
     /// A selected object.
-    Selected(Arc<Object>),
+    Selected(Arc<SelectedObject>),
 }
 
 /// One variant that shall be, before its template is rendered.
@@ -52,9 +52,9 @@ pub(super) struct Unrolled {
     /// How many entries there are, also beyond what one set may have: those are counted alone.
     pub(super) count: usize,
     /// Upstream packages that are not there: what would follow from them is unknown.
-    pub(super) lost: Vec<Failure>,
+    pub(super) lost: Vec<UnrollFailure>,
     /// Selections that are unknown, with the reason (S2).
-    pub(super) failed: Vec<Failure>,
+    pub(super) failed: Vec<UnrollFailure>,
     /// How many of those are of kinds that are not served: their deletions can be confirmed (S3).
     pub(super) unserved: usize,
     /// Targets whose selector selects nothing (S3).
@@ -81,7 +81,7 @@ pub(super) fn unroll(o: &Observed, set: &VariantSet, upstreams: &[Source]) -> Un
                     .repositories
                     .iter()
                     .filter(|(_, r)| selector.matches(&r.labels))
-                    .map(|(name, r)| Object {
+                    .map(|(name, r)| SelectedObject {
                         name: name.to_string(),
                         namespace: set.key.namespace.to_string(),
                         labels: r.labels.clone(),
@@ -115,7 +115,7 @@ impl Unrolled {
     fn select(
         &mut self,
         target: usize,
-        objects: impl Iterator<Item = Arc<Object>>,
+        objects: impl Iterator<Item = Arc<SelectedObject>>,
         upstreams: &[Source],
         packages: &[PackageName],
     ) {
@@ -175,7 +175,7 @@ fn objects(
     o: &Observed,
     target: usize,
     selector: &ObjectSelector,
-) -> Result<Vec<Arc<Object>>, (&'static str, String)> {
+) -> Result<Vec<Arc<SelectedObject>>, (&'static str, String)> {
     let kind = format!("{} {}", selector.api_version, selector.kind);
     match o.selected.get(&target) {
         None => Err((
@@ -205,7 +205,7 @@ fn objects(
             format!("spec.targets[{target}]: {kind} cannot be listed now: {why}"),
         )),
         Some(Ok(objects)) => {
-            let mut matching: Vec<Arc<Object>> = objects
+            let mut matching: Vec<Arc<SelectedObject>> = objects
                 .iter()
                 .filter(|object| selector.labels.matches(&object.labels))
                 .filter(|object| selector.name.as_ref().is_none_or(|n| *n == object.name))

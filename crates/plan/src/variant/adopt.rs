@@ -9,11 +9,11 @@ use model::{
 
 use super::holdings::Holdings;
 use super::stop::Stop;
-use super::{Lineage, Observed, RevisionRef, Step, origin, words};
+use super::{Lineage, Observed, RevisionRef, VariantStep, origin, words};
 
 /// What is to be done about revisions that the variant does not own.
 pub(super) struct Adoption {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<VariantStep>,
     pub(super) conditions: Vec<Condition>,
 }
 
@@ -91,7 +91,7 @@ fn verdict(
     variant: &Variant,
     uid: &Uid,
     revision: &Revision,
-) -> Result<Step, String> {
+) -> Result<VariantStep, String> {
     let former = |r: &model::OwnerReference| {
         r.kind == words::KIND && r.name == variant.key.name.as_str() && r.uid != *uid
     };
@@ -121,7 +121,7 @@ fn verdict(
         // What is taken back was the set's all along: it goes with its variant as before (V9 is about what others made).
         annotations.insert(words::ADOPTED_BY.to_owned(), mark);
     }
-    Ok(Step::Adopt {
+    Ok(VariantStep::Adopt {
         revision: RevisionRef::of(revision),
         owner: words::owner(&variant.key, uid),
         replace: revision

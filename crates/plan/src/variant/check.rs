@@ -2,7 +2,7 @@
 
 use model::{Lifecycle, ObjectKey, ProposedPolicy, Revision};
 
-use super::{Observed, Plan, RevisionRef, Step, Subject, words};
+use super::{Observed, Plan, RevisionRef, Subject, VariantStep, words};
 
 /// A plan that breaks an invariant: a bug of ours, never carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,33 +22,37 @@ pub fn check(plan: &Plan, o: &Observed) -> Result<(), Violation> {
     let mut creates = 0;
     for step in &plan.steps {
         let verdict = match step {
-            Step::CreateDraft(_) if creates > 0 => Some("one draft is enough"),
-            Step::CreateDraft(_) if has_open(o) => Some("a draft of ours is open already"),
-            Step::CreateDraft(draft) if taken(o, &draft.key) => Some("the name is taken"),
-            Step::RemoveFinalizer { .. } if !o.variant.meta().is_deleting() => {
+            VariantStep::CreateDraft(_) if creates > 0 => Some("one draft is enough"),
+            VariantStep::CreateDraft(_) if has_open(o) => Some("a draft of ours is open already"),
+            VariantStep::CreateDraft(draft) if taken(o, &draft.key) => Some("the name is taken"),
+            VariantStep::RemoveFinalizer { .. } if !o.variant.meta().is_deleting() => {
                 Some("nobody asked to delete the variant")
             }
-            Step::CreateDraft(_) | Step::RemoveFinalizer { .. } | Step::AddFinalizer { .. } => None,
-            Step::UpdateDraft(update) => touches(o, &update.draft, &[Lifecycle::Draft]),
-            Step::RenderDraft { revision, .. } => touches(o, revision, &[Lifecycle::Draft]),
-            Step::RevertToDraft { revision } => {
+            VariantStep::CreateDraft(_)
+            | VariantStep::RemoveFinalizer { .. }
+            | VariantStep::AddFinalizer { .. } => None,
+            VariantStep::UpdateDraft(update) => touches(o, &update.draft, &[Lifecycle::Draft]),
+            VariantStep::RenderDraft { revision, .. } => touches(o, revision, &[Lifecycle::Draft]),
+            VariantStep::RevertToDraft { revision } => {
                 touches(o, revision, &[Lifecycle::Proposed]).or_else(|| reverts(o))
             }
-            Step::DeleteRevision { revision, .. } => {
+            VariantStep::DeleteRevision { revision, .. } => {
                 touches(o, revision, &[Lifecycle::Draft, Lifecycle::Proposed])
             }
-            Step::ProposeDeletion { revision, .. } => touches(o, revision, &[Lifecycle::Published]),
-            Step::WithdrawDeletionProposal { revision, .. } => withdraws(o, revision),
-            Step::Orphan { revision, .. } => touches(o, revision, &Lifecycle::ALL),
-            Step::Adopt { revision, .. } => adopts(o, revision),
-            Step::NoteDigest { revision, .. } => seen(o, revision).err(),
+            VariantStep::ProposeDeletion { revision, .. } => {
+                touches(o, revision, &[Lifecycle::Published])
+            }
+            VariantStep::WithdrawDeletionProposal { revision, .. } => withdraws(o, revision),
+            VariantStep::Orphan { revision, .. } => touches(o, revision, &Lifecycle::ALL),
+            VariantStep::Adopt { revision, .. } => adopts(o, revision),
+            VariantStep::NoteDigest { revision, .. } => seen(o, revision).err(),
         };
-        if matches!(step, Step::CreateDraft(_)) {
+        if matches!(step, VariantStep::CreateDraft(_)) {
             creates += 1;
         }
         let suspended = matches!(&o.variant, Subject::Valid(v) if v.spec.suspend)
             && !o.variant.meta().is_deleting()
-            && !matches!(step, Step::AddFinalizer { .. });
+            && !matches!(step, VariantStep::AddFinalizer { .. });
         if let Some(why) = verdict.or_else(|| suspended.then_some("the variant is suspended")) {
             return Err(Violation {
                 step: step.summary(),

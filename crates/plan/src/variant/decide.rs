@@ -9,8 +9,8 @@ use super::inputs::Inputs;
 use super::status::not_ready;
 use super::stop::{Stop, again};
 use super::{
-    Observed, Plan, Resolution, Step, Subject, Writer, adopt, drafts, leave, retry, status,
-    validate, words,
+    Observed, Plan, Subject, UpstreamResolution, VariantStep, Writer, adopt, drafts, leave, retry,
+    status, validate, words,
 };
 use crate::{Next, Report};
 
@@ -55,7 +55,7 @@ pub fn decide(o: &Observed) -> Plan {
     {
         plan.steps.insert(
             0,
-            Step::AddFinalizer {
+            VariantStep::AddFinalizer {
                 finalizer: words::FINALIZER.to_owned(),
                 resource_version: o.variant.meta().resource_version.clone(),
             },
@@ -91,7 +91,10 @@ fn work(o: &Observed, variant: &Variant) -> Result<Plan, Box<Stop>> {
     extra.extend(writer(o, variant)?);
     let inputs = Inputs::of(o, variant, &uid, &upstream, repository, &holdings);
     let mut plan = drafts::plan(o, &inputs, &holdings, extra)?;
-    let made = plan.steps.iter().any(|s| matches!(s, Step::CreateDraft(_)));
+    let made = plan
+        .steps
+        .iter()
+        .any(|s| matches!(s, VariantStep::CreateDraft(_)));
     if holdings.established() && !made {
         plan.steps
             .extend(leave::left_behind(o, variant, &uid, &mut plan.report));
@@ -122,8 +125,8 @@ fn upstream(o: &Observed, variant: &Variant) -> Result<Arc<model::Revision>, Box
         spec.repo
     );
     match &o.upstream {
-        Resolution::Found(revision) => Ok(Arc::clone(revision)),
-        Resolution::NotPublished(revision) => Err(Stop::stalled(
+        UpstreamResolution::Found(revision) => Ok(Arc::clone(revision)),
+        UpstreamResolution::NotPublished(revision) => Err(Stop::stalled(
             "UpstreamNotPublished",
             format!(
                 "upstream package revision {named} is {}, not published",
@@ -131,7 +134,7 @@ fn upstream(o: &Observed, variant: &Variant) -> Result<Arc<model::Revision>, Box
             ),
         )
         .hint("approve it, or set spec.upstream.allowUnpublished")),
-        Resolution::NotFound { others } => {
+        UpstreamResolution::NotFound { others } => {
             let message = super::upstream::not_found(spec, others);
             match o.repositories.get(&spec.repo) {
                 None => Err(Stop::stalled(
@@ -334,7 +337,7 @@ fn deleted(o: &Observed, variant: &Variant) -> Result<(), Box<Stop>> {
 
 /// Leaves everything as it is and says what would happen otherwise.
 fn suspended(o: &Observed, mut plan: Plan) -> Plan {
-    let would: Vec<String> = plan.steps.iter().map(Step::summary).collect();
+    let would: Vec<String> = plan.steps.iter().map(VariantStep::summary).collect();
     if would.is_empty() {
         plan.report.note("suspended");
         return plan;

@@ -16,8 +16,8 @@ use super::published::{base_ref, deletion_proposed, no_lock, withdrawn};
 use super::status::not_ready;
 use super::stop::{Stop, again};
 use super::{
-    BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RevisionRef, Step, UpdateDraft,
-    origin, retry, status, words,
+    BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RevisionRef, UpdateDraft,
+    VariantStep, origin, retry, status, words,
 };
 use crate::{Next, Report, digest};
 
@@ -66,7 +66,7 @@ struct Work<'a> {
     inputs: &'a Inputs<'a>,
     holdings: &'a Holdings,
     base: Option<BaseRef>,
-    steps: Vec<Step>,
+    steps: Vec<VariantStep>,
     waiting: Option<Condition>,
     /// Whether it waits because its input failed before: only then does time alone change anything.
     held_back: bool,
@@ -181,23 +181,24 @@ impl Work<'_> {
         })?;
         let head = self.holdings.head.as_ref().map(|head| head.tree);
         let directory = head.or_else(|| base.as_ref().map(|b| b.tree));
-        self.steps.push(Step::CreateDraft(Box::new(CreateDraft {
-            key: ObjectKey::new(self.inputs.variant.key.namespace.clone(), name),
-            repository: downstream.repo.clone(),
-            package: downstream.package.clone(),
-            workspace,
-            task,
-            upstream: Arc::clone(self.inputs.upstream),
-            base,
-            directory,
-            recipe: self.inputs.recipe.clone(),
-            digest: self.inputs.digest.clone(),
-            full_digest: self.inputs.full.clone(),
-            owner: words::owner(&self.inputs.variant.key, self.inputs.uid),
-            labels: origin::labels(self.inputs.variant),
-            annotations: self.inputs.variant.spec.annotations.clone(),
-            on_equal,
-        })));
+        self.steps
+            .push(VariantStep::CreateDraft(Box::new(CreateDraft {
+                key: ObjectKey::new(self.inputs.variant.key.namespace.clone(), name),
+                repository: downstream.repo.clone(),
+                package: downstream.package.clone(),
+                workspace,
+                task,
+                upstream: Arc::clone(self.inputs.upstream),
+                base,
+                directory,
+                recipe: self.inputs.recipe.clone(),
+                digest: self.inputs.digest.clone(),
+                full_digest: self.inputs.full.clone(),
+                owner: words::owner(&self.inputs.variant.key, self.inputs.uid),
+                labels: origin::labels(self.inputs.variant),
+                annotations: self.inputs.variant.spec.annotations.clone(),
+                on_equal,
+            })));
         Ok(())
     }
 
@@ -249,19 +250,20 @@ impl Work<'_> {
         if self.failed_before(&self.inputs.full) {
             return Ok(());
         }
-        self.steps.push(Step::UpdateDraft(Box::new(UpdateDraft {
-            draft: RevisionRef::of(draft),
-            workspace: draft.workspace.clone(),
-            machine: draft.machine.clone(),
-            draft_base,
-            upstream: Arc::clone(self.inputs.upstream),
-            on_equal: self.on_equal(draft),
-            base: self.base.clone(),
-            recipe: self.inputs.recipe.clone(),
-            digest: self.inputs.digest.clone(),
-            full_digest: self.inputs.full.clone(),
-            why,
-        })));
+        self.steps
+            .push(VariantStep::UpdateDraft(Box::new(UpdateDraft {
+                draft: RevisionRef::of(draft),
+                workspace: draft.workspace.clone(),
+                machine: draft.machine.clone(),
+                draft_base,
+                upstream: Arc::clone(self.inputs.upstream),
+                on_equal: self.on_equal(draft),
+                base: self.base.clone(),
+                recipe: self.inputs.recipe.clone(),
+                digest: self.inputs.digest.clone(),
+                full_digest: self.inputs.full.clone(),
+                why,
+            })));
         Ok(())
     }
 
@@ -300,7 +302,7 @@ impl Work<'_> {
         if self.failed_before(&digest) {
             return;
         }
-        self.steps.push(Step::RenderDraft {
+        self.steps.push(VariantStep::RenderDraft {
             revision: RevisionRef::of(draft),
             digest,
         });
@@ -360,7 +362,7 @@ impl Work<'_> {
         let reverting = self
             .steps
             .iter()
-            .any(|s| matches!(s, Step::RevertToDraft { .. }));
+            .any(|s| matches!(s, VariantStep::RevertToDraft { .. }));
         if reverting {
             return again(self.o, "taking back a proposal", self.steps);
         }

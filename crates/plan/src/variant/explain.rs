@@ -4,10 +4,10 @@ use std::fmt;
 
 use model::Task;
 
-use super::{CreateDraft, MachineBase, OnEqual, Plan, Step, UpdateDraft, origin};
+use super::{CreateDraft, MachineBase, OnEqual, Plan, UpdateDraft, VariantStep, origin};
 use crate::report::{last, then};
 
-impl Step {
+impl VariantStep {
     /// What it does, in a few words.
     pub fn summary(&self) -> String {
         match self {

@@ -6,7 +6,7 @@ use model::{Digest, Recipe, Revision, Uid, Variant};
 
 use super::holdings::Holdings;
 use super::recipe::recipe;
-use super::{Observed, RepositorySummary, Resolution, Subject};
+use super::{Observed, RepositorySummary, Subject, UpstreamResolution};
 use crate::digest;
 
 /// What a draft would be made of now.
@@ -46,7 +46,8 @@ impl<'a> Inputs<'a> {
 /// Today's input digests: of what the machine alone makes, and of a draft with today's base
 /// (V21). `None` while the inputs are not all there.
 pub fn digests(o: &Observed) -> Option<(Digest, Digest)> {
-    let (Subject::Valid(variant), Resolution::Found(upstream)) = (&o.variant, &o.upstream) else {
+    let (Subject::Valid(variant), UpstreamResolution::Found(upstream)) = (&o.variant, &o.upstream)
+    else {
         return None;
     };
     let uid = variant.meta.uid.as_ref()?;

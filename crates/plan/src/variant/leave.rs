@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{DeletionPolicy, Downstream, Lifecycle, ObjectKey, Pairs, Revision, Uid, Variant};
 
-use super::{Observed, Plan, RevisionRef, Step, Subject, words};
+use super::{Observed, Plan, RevisionRef, Subject, VariantStep, words};
 use crate::{Next, Report};
 
 /// Why what an invalid variant owns is left in place.
@@ -34,7 +34,7 @@ pub(super) fn decide(o: &Observed) -> Plan {
     }
     if steps.is_empty() {
         report.note("nothing is owned any more");
-        steps.push(Step::RemoveFinalizer {
+        steps.push(VariantStep::RemoveFinalizer {
             finalizer: words::FINALIZER.to_owned(),
             resource_version: meta.resource_version.clone(),
         });
@@ -45,7 +45,7 @@ pub(super) fn decide(o: &Observed) -> Plan {
     plan
 }
 
-fn plan(o: &Observed, steps: Vec<Step>, report: Report) -> Plan {
+fn plan(o: &Observed, steps: Vec<VariantStep>, report: Report) -> Plan {
     Plan {
         steps,
         report,
@@ -69,7 +69,12 @@ fn owned(o: &Observed, uid: &Uid) -> Vec<Arc<Revision>> {
 }
 
 /// One owned revision of a variant that goes.
-fn farewell(o: &Observed, uid: &Uid, revision: &Revision, report: &mut Report) -> Option<Step> {
+fn farewell(
+    o: &Observed,
+    uid: &Uid,
+    revision: &Revision,
+    report: &mut Report,
+) -> Option<VariantStep> {
     let name = &revision.key.name;
     if o.namespace_terminating || !o.repositories.contains_key(&revision.repository) {
         report.note(format!(
@@ -81,7 +86,7 @@ fn farewell(o: &Observed, uid: &Uid, revision: &Revision, report: &mut Report) -
     match (policy, revision.lifecycle) {
         (DeletionPolicy::Orphan, _) => Some(orphan(revision, uid, why)),
         (DeletionPolicy::Delete, Lifecycle::Draft | Lifecycle::Proposed) => {
-            Some(Step::DeleteRevision {
+            Some(VariantStep::DeleteRevision {
                 revision: RevisionRef::of(revision),
                 why: "its packagevariant is being deleted".to_owned(),
             })
@@ -89,7 +94,7 @@ fn farewell(o: &Observed, uid: &Uid, revision: &Revision, report: &mut Report) -
         (DeletionPolicy::Delete, Lifecycle::Published) if rejected(o.variant.key(), revision) => {
             Some(orphan(revision, uid, REJECTED))
         }
-        (DeletionPolicy::Delete, Lifecycle::Published) => Some(Step::ProposeDeletion {
+        (DeletionPolicy::Delete, Lifecycle::Published) => Some(VariantStep::ProposeDeletion {
             revision: RevisionRef::of(revision),
             annotations: farewell_mark(o),
             disown: Some(uid.clone()),
@@ -128,12 +133,12 @@ fn policy(o: &Observed, revision: &Revision) -> (DeletionPolicy, &'static str) {
     (DeletionPolicy::Delete, "")
 }
 
-fn orphan(revision: &Revision, uid: &Uid, why: &str) -> Step {
+fn orphan(revision: &Revision, uid: &Uid, why: &str) -> VariantStep {
     let why = match why {
         NOT_UNDERSTOOD => format!("{why}; {}", removal(revision)),
         other => other.to_owned(),
     };
-    Step::Orphan {
+    VariantStep::Orphan {
         revision: RevisionRef::of(revision),
         owner: uid.clone(),
         why,
@@ -201,7 +206,7 @@ pub(super) fn left_behind(
     variant: &Variant,
     uid: &Uid,
     report: &mut Report,
-) -> Vec<Step> {
+) -> Vec<VariantStep> {
     let mut left: Vec<&Arc<Revision>> = o
         .elsewhere
         .iter()
@@ -215,7 +220,7 @@ pub(super) fn left_behind(
         let step = match (policy, revision.lifecycle) {
             (DeletionPolicy::Orphan, _) => orphan(revision, uid, why),
             (DeletionPolicy::Delete, Lifecycle::Draft | Lifecycle::Proposed) => {
-                Step::DeleteRevision {
+                VariantStep::DeleteRevision {
                     revision: RevisionRef::of(revision),
                     why: "the packagevariant has another downstream now".to_owned(),
                 }
@@ -223,7 +228,7 @@ pub(super) fn left_behind(
             (DeletionPolicy::Delete, Lifecycle::Published) if rejected(&variant.key, revision) => {
                 orphan(revision, uid, REJECTED)
             }
-            (DeletionPolicy::Delete, Lifecycle::Published) => Step::ProposeDeletion {
+            (DeletionPolicy::Delete, Lifecycle::Published) => VariantStep::ProposeDeletion {
                 revision: RevisionRef::of(revision),
                 annotations: mark(&variant.key),
                 disown: None,

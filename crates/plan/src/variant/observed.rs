@@ -9,7 +9,7 @@ use model::{
     ObjectName, Pairs, Problem, RepositoryName, Revision, Uid, Variant, VariantStatus,
 };
 
-use super::Resolution;
+use super::UpstreamResolution;
 
 /// The variant, as the door parsed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Observed {
     /// `elsewhere`. One that is absent is not registered.
     pub repositories: BTreeMap<RepositoryName, RepositorySummary>,
     /// What [`super::resolve_upstream`] made of the upstream package's revisions.
-    pub upstream: Resolution,
+    pub upstream: UpstreamResolution,
     /// The variants that lead to the upstream package: the one whose downstream it is, then the
     /// one whose downstream *its* upstream is, and so on, until none is or one comes twice (V24).
     pub feeders: Vec<Feeder>,
@@ -82,15 +82,15 @@ pub struct Observed {
     /// On whose behalf that was read.
     pub writer: Writer,
     /// About the base *p* that [`super::base_of`] chooses; `None` if there is none.
-    pub base: Option<Base>,
+    pub base: Option<ObservedBase>,
     /// What earlier recipes stated, read from the newest machine output of this downstream: the
     /// open draft's *V* if there is one, else *V_p* (V22).
     pub stated: Stated,
     /// How deriving failed last, if it did and nothing was written since.
-    pub failure: Option<Failure>,
+    pub failure: Option<FailedDerivation>,
     /// Why upstream or downstream cannot be read, with the reason of the condition: what depends on their contents
     /// is not known then.
-    pub unreadable: Option<(&'static str, Failure)>,
+    pub unreadable: Option<(&'static str, FailedDerivation)>,
 }
 
 /// What decisions need of a registered repository.
@@ -158,7 +158,7 @@ pub type Rank<'a> = (&'a str, bool, &'a Uid);
 
 /// What is known about *p*, the published state that new drafts start from (V20).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base {
+pub struct ObservedBase {
     /// The commit that was looked at: [`super::base_of`]'s.
     pub commit: CommitId,
     /// Where its content stems from.
@@ -203,7 +203,7 @@ pub struct Stated {
 
 /// A derivation that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct FailedDerivation {
     /// The full input digest that was derived: the same input is not tried again hot.
     pub digest: model::Digest,
     /// What kind of failure it was.

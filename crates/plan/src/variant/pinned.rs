@@ -2,7 +2,7 @@
 
 use model::{Lifecycle, MemberMark, ObjectMeta, Revision};
 
-use super::{Lineage, Observed, Resolution, Subject, base_of, digests, words};
+use super::{Lineage, Observed, Subject, UpstreamResolution, base_of, digests, words};
 
 /// The generation of the spec of which the published revision is: at the commit that the spec names, and of the inputs
 /// that the spec came to when that was first so. What changes outside the spec later changes nothing about it.
@@ -15,11 +15,11 @@ pub(super) fn published_generation(o: &Observed) -> Option<i64> {
     let lock = choice.revision.upstream_lock.as_ref()?;
     // A commit says something of one package alone.
     let same_place = match &o.upstream {
-        Resolution::Found(r) | Resolution::NotPublished(r) => {
+        UpstreamResolution::Found(r) | UpstreamResolution::NotPublished(r) => {
             let own = r.self_lock.as_ref();
             own.is_none_or(|own| own.place() == lock.place())
         }
-        Resolution::NotFound { .. } => false,
+        UpstreamResolution::NotFound { .. } => false,
     };
     if lock.commit != Some(wanted) || !same_place {
         return None;

@@ -8,8 +8,8 @@ use model::{CommitId, Condition, GitLock, ObjectName, Revision, Status, Variant}
 use super::holdings::Holdings;
 use super::stop::{Stop, again};
 use super::{
-    BaseChoice, BaseRef, Lineage, MachineBase, Observed, OldUpstream, Plan, RevisionRef, Step,
-    words,
+    BaseChoice, BaseRef, Lineage, MachineBase, Observed, OldUpstream, Plan, RevisionRef,
+    VariantStep, words,
 };
 use crate::Next;
 
@@ -19,7 +19,7 @@ pub(super) fn withdrawn(o: &Observed, holdings: &Holdings) -> Option<Plan> {
     if !holdings.owns || holdings.leaving.is_empty() {
         return None;
     }
-    let withdraw = |revision: &Arc<Revision>| Step::WithdrawDeletionProposal {
+    let withdraw = |revision: &Arc<Revision>| VariantStep::WithdrawDeletionProposal {
         revision: RevisionRef::of(revision),
         remove_annotations: [words::PROPOSED_BY, words::PROPOSED_FOR]
             .into_iter()

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use model::{InjectionOutcome, Revision};
 
-use super::{Observed, Resolution, Subject, Writer};
+use super::{Observed, Subject, UpstreamResolution, Writer};
 
 /// What was seen, one fact a line.
 pub fn seen(o: &Observed) -> String {
@@ -14,9 +14,11 @@ pub fn seen(o: &Observed) -> String {
         _ = writeln!(text, "- {what}");
     };
     match &o.upstream {
-        Resolution::Found(r) => line(format!("upstream {}", revision(r))),
-        Resolution::NotPublished(r) => line(format!("upstream {}, not published", revision(r))),
-        Resolution::NotFound { .. } => line("no upstream".to_owned()),
+        UpstreamResolution::Found(r) => line(format!("upstream {}", revision(r))),
+        UpstreamResolution::NotPublished(r) => {
+            line(format!("upstream {}, not published", revision(r)))
+        }
+        UpstreamResolution::NotFound { .. } => line("no upstream".to_owned()),
     }
     for (name, repository) in &o.repositories {
         if let Err(why) = &repository.ready {

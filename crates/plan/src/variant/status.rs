@@ -11,7 +11,10 @@ use model::{
 
 use super::holdings::Holdings;
 use super::versions::versions;
-use super::{Failure, Observed, Outcome, Plan, Step, Subject, injection, pinned, words};
+use super::{
+    FailedDerivation, Observed, Plan, Subject, VariantOutcome, VariantStep, injection, pinned,
+    words,
+};
 use crate::conflicts;
 use crate::news::turned;
 use crate::{News, Next};
@@ -122,10 +125,14 @@ pub(super) fn current_targets(o: &Observed) -> Vec<DownstreamTarget> {
 }
 
 /// The targets as they are once these steps are done.
-pub(super) fn targets(o: &Observed, holdings: &Holdings, steps: &[Step]) -> Vec<DownstreamTarget> {
+pub(super) fn targets(
+    o: &Observed,
+    holdings: &Holdings,
+    steps: &[VariantStep],
+) -> Vec<DownstreamTarget> {
     let mut targets: Vec<DownstreamTarget> = holdings.open.iter().map(|r| target(o, r)).collect();
     for step in steps {
-        if let Step::CreateDraft(draft) = step {
+        if let VariantStep::CreateDraft(draft) = step {
             targets.push(DownstreamTarget {
                 name: draft.key.name.clone(),
                 lifecycle: Lifecycle::Draft,
@@ -226,16 +233,23 @@ pub(super) fn deleted_downstream(o: &Observed, variant: &Variant) -> Option<Obje
 /// else wrote meanwhile, or the next look will know better.
 ///
 /// `outcomes` are those of the plan's steps, in order.
-pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<VariantStatus> {
-    let unsettled = outcomes
-        .iter()
-        .any(|outcome| matches!(outcome, Outcome::Conflict | Outcome::Unchanged));
+pub fn status_after(
+    o: &Observed,
+    plan: &Plan,
+    outcomes: &[VariantOutcome],
+) -> Option<VariantStatus> {
+    let unsettled = outcomes.iter().any(|outcome| {
+        matches!(
+            outcome,
+            VariantOutcome::Conflict | VariantOutcome::Unchanged
+        )
+    });
     let leaving = plan
         .steps
         .iter()
-        .any(|s| matches!(s, Step::RemoveFinalizer { .. }));
+        .any(|s| matches!(s, VariantStep::RemoveFinalizer { .. }));
     let failure = outcomes.iter().find_map(|outcome| match outcome {
-        Outcome::Failed(failure) => Some(failure),
+        VariantOutcome::Failed(failure) => Some(failure),
         _ => None,
     });
     let status = match failure {
@@ -247,8 +261,15 @@ pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<V
 }
 
 /// What people are told of a status that was written; a failed step was told when it failed.
-pub fn news(before: &VariantStatus, after: &VariantStatus, outcomes: &[Outcome]) -> Vec<News> {
-    if outcomes.iter().any(|o| matches!(o, Outcome::Failed(_))) {
+pub fn news(
+    before: &VariantStatus,
+    after: &VariantStatus,
+    outcomes: &[VariantOutcome],
+) -> Vec<News> {
+    if outcomes
+        .iter()
+        .any(|o| matches!(o, VariantOutcome::Failed(_)))
+    {
         return Vec::new();
     }
     let kinds = [
@@ -264,12 +285,12 @@ pub fn news(before: &VariantStatus, after: &VariantStatus, outcomes: &[Outcome])
     news
 }
 
-fn succeeded(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
+fn succeeded(o: &Observed, plan: &Plan, outcomes: &[VariantOutcome]) -> VariantStatus {
     let mut status = plan.status.clone();
     let made: Vec<Arc<Revision>> = outcomes
         .iter()
         .filter_map(|outcome| match outcome {
-            Outcome::Draft(record) => Some(Arc::clone(record)),
+            VariantOutcome::Draft(record) => Some(Arc::clone(record)),
             _ => None,
         })
         .collect();
@@ -312,7 +333,12 @@ fn renewed(o: &Observed, made: &[Arc<Revision>]) -> Vec<Arc<Revision>> {
     open.map(|old| new(&old).unwrap_or(old)).collect()
 }
 
-fn failed(o: &Observed, plan: &Plan, outcomes: &[Outcome], failure: &Failure) -> VariantStatus {
+fn failed(
+    o: &Observed,
+    plan: &Plan,
+    outcomes: &[VariantOutcome],
+    failure: &FailedDerivation,
+) -> VariantStatus {
     let mut status = plan.status.clone();
     status.observed_generation = o.variant.meta().generation;
     let undone: Vec<&ObjectName> = plan
@@ -320,8 +346,8 @@ fn failed(o: &Observed, plan: &Plan, outcomes: &[Outcome], failure: &Failure) ->
         .iter()
         .zip(outcomes)
         .filter_map(|(step, outcome)| match (step, outcome) {
-            (_, Outcome::Draft(_)) => None,
-            (Step::CreateDraft(draft), _) => Some(&draft.key.name),
+            (_, VariantOutcome::Draft(_)) => None,
+            (VariantStep::CreateDraft(draft), _) => Some(&draft.key.name),
             _ => None,
         })
         .collect();
@@ -371,16 +397,18 @@ pub(super) fn not_ready(reason: &str, message: &str) -> Condition {
 /// A derivation that only another input can mend waits for it; everything else that failed (a deletion
 /// that somebody's reference forbids, say) is tried again, because nothing that is watched may
 /// tell when it would succeed (V10).
-pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
+pub fn next_after(plan: &Plan, outcomes: &[VariantOutcome]) -> Next {
     let mut next = plan.next;
     for (step, outcome) in plan.steps.iter().zip(outcomes) {
         let derivations = matches!(
             step,
-            Step::CreateDraft(_) | Step::UpdateDraft(_) | Step::RenderDraft { .. }
+            VariantStep::CreateDraft(_)
+                | VariantStep::UpdateDraft(_)
+                | VariantStep::RenderDraft { .. }
         );
         match outcome {
-            Outcome::Conflict | Outcome::Unchanged => return Next::Again,
-            Outcome::Failed(failure) => {
+            VariantOutcome::Conflict | VariantOutcome::Unchanged => return Next::Again,
+            VariantOutcome::Failed(failure) => {
                 next = match retry(failure) {
                     Next::Rest if !derivations => Next::After(STUBBORN),
                     other => other,
@@ -394,7 +422,7 @@ pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
 
 /// When a failed derivation may be tried again: what only another input can mend waits for it, the rest
 /// backs off up to five minutes (V16).
-pub(crate) fn retry(failure: &Failure) -> Next {
+pub(crate) fn retry(failure: &FailedDerivation) -> Next {
     match failure.class {
         Class::Invalid | Class::Denied | Class::Limit | Class::NotFound => Next::Rest,
         Class::Conflict => Next::Again,

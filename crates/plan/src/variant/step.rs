@@ -7,7 +7,7 @@ use model::{
     Recipe, RepositoryName, Revision, Task, TreeId, VariantStatus, WorkspaceName,
 };
 
-use super::Failure;
+use super::FailedDerivation;
 use crate::{Next, Report};
 
 /// What to do about one variant.
@@ -15,7 +15,7 @@ use crate::{Next, Report};
 #[must_use = "apply the plan, or print it"]
 pub struct Plan {
     /// In order; a step that finds something else than it expects is a conflict: look again.
-    pub steps: Vec<Step>,
+    pub steps: Vec<VariantStep>,
     /// Why.
     pub report: Report,
     /// The status once every step has succeeded; [`super::status_after`] says what to write.
@@ -51,7 +51,7 @@ impl RevisionRef {
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum VariantStep {
     /// Add a finalizer to the variant, expected at this resource version (R106).
     AddFinalizer {
         /// The finalizer.
@@ -137,7 +137,7 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl VariantStep {
     /// Whether the steps after it need it done. All others stand for themselves: where one fails,
     /// the rest is still carried out (R32), so that one revision that cannot be deleted never
     /// holds up the others.
@@ -253,7 +253,7 @@ pub struct UpdateDraft {
 
 /// What became of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum VariantOutcome {
     /// Done.
     Done,
     /// A draft was made or updated: its record.
@@ -263,7 +263,7 @@ pub enum Outcome {
     /// Something else was found than expected: look again, silently.
     Conflict,
     /// It could not be done.
-    Failed(Failure),
+    Failed(FailedDerivation),
     /// Not attempted: an earlier step failed.
     Skipped,
 }

@@ -3,7 +3,7 @@
 use model::{Condition, Status};
 
 use super::status::{self, not_ready};
-use super::{Observed, Plan, Step, words};
+use super::{Observed, Plan, VariantStep, words};
 use crate::{Next, Note, Report};
 
 /// Why nothing can be done now.
@@ -107,7 +107,7 @@ impl Stop {
 }
 
 /// A plan of quick steps after which everything is looked at again; the status can wait.
-pub(super) fn again(o: &Observed, state: &str, steps: Vec<Step>) -> Plan {
+pub(super) fn again(o: &Observed, state: &str, steps: Vec<VariantStep>) -> Plan {
     Plan {
         steps,
         report: Report::of(state),

@@ -9,7 +9,7 @@ const NAMED: usize = 5;
 
 /// What `spec.upstream` comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolution {
+pub enum UpstreamResolution {
     /// This revision.
     Found(Arc<Revision>),
     /// There is none (yet).
@@ -30,7 +30,7 @@ pub fn resolve_upstream(
     revisions: &[Arc<Revision>],
     upstream: &Upstream,
     branch: &str,
-) -> Resolution {
+) -> UpstreamResolution {
     let candidates = || {
         revisions
             .iter()
@@ -43,13 +43,13 @@ pub fn resolve_upstream(
         None => named,
     };
     match found {
-        None => Resolution::NotFound {
+        None => UpstreamResolution::NotFound {
             others: others(candidates(), upstream),
         },
         Some(r) if r.lifecycle.is_published() || upstream.allow_unpublished => {
-            Resolution::Found(Arc::clone(r))
+            UpstreamResolution::Found(Arc::clone(r))
         }
-        Some(r) => Resolution::NotPublished(Arc::clone(r)),
+        Some(r) => UpstreamResolution::NotPublished(Arc::clone(r)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use model::{CommitId, GitLock, Revision, Variant};
 
-use super::{Observed, Resolution, Subject, base_of};
+use super::{Observed, Subject, UpstreamResolution, base_of};
 
 /// How many digits of a commit tell two versions of one name apart.
 const DIGITS: usize = 7;
@@ -17,8 +17,10 @@ pub(super) fn versions(o: &Observed) -> String {
         Some(Version::of_lock(&lock, variant))
     });
     let want = match &o.upstream {
-        Resolution::Found(r) | Resolution::NotPublished(r) => Version::of_revision(r),
-        Resolution::NotFound { .. } => Version::missing(variant),
+        UpstreamResolution::Found(r) | UpstreamResolution::NotPublished(r) => {
+            Version::of_revision(r)
+        }
+        UpstreamResolution::NotFound { .. } => Version::missing(variant),
     };
     told(have.as_ref(), &want)
 }

@@ -1,7 +1,7 @@
 //! What no plan may do: each invariant is broken on purpose, beside a plan that keeps it.
 
 use model::Lifecycle;
-use plan::variant::{Observed, Plan, RevisionRef, Step, check, decide};
+use plan::variant::{Observed, Plan, RevisionRef, VariantStep, check, decide};
 use plan::{Next, Report};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::variant::observed;
 use crate::wire::{Json, key, uid};
 
 /// What is wrong with a plan of these steps; nothing if it may be carried out.
-fn wrong(o: &Observed, steps: Vec<Step>) -> String {
+fn wrong(o: &Observed, steps: Vec<VariantStep>) -> String {
     let plan = Plan {
         steps,
         report: Report::of("by hand"),
@@ -39,7 +39,7 @@ fn only(o: &Observed) -> RevisionRef {
 }
 
 /// The first draft of a package: `deploy.shop.packagevariant-1`.
-fn creation() -> Step {
+fn creation() -> VariantStep {
     let o = world(json!({"upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}]}));
     decide(&o).steps.remove(0)
 }
@@ -78,7 +78,7 @@ fn one_draft_at_a_time_under_a_name_of_its_own() {
 /// R106: the finalizer stays for as long as nobody deletes the variant.
 #[test]
 fn the_finalizer_goes_with_a_deleted_variant_alone() {
-    let remove = || Step::RemoveFinalizer {
+    let remove = || VariantStep::RemoveFinalizer {
         finalizer: "f".to_owned(),
         resource_version: "1".to_owned(),
     };
@@ -91,41 +91,41 @@ fn the_finalizer_goes_with_a_deleted_variant_alone() {
 }
 
 /// Steps that touch a revision, each with the lifecycles that it may find.
-fn touching(o: &Observed, revision: RevisionRef) -> Vec<(Step, &'static [Lifecycle])> {
+fn touching(o: &Observed, revision: RevisionRef) -> Vec<(VariantStep, &'static [Lifecycle])> {
     let behind = world(json!({
         "variant": {"upstream": "blueprints/nginx@v2"},
         "upstream": [{"at": "blueprints/nginx", "ws": "v2", "n": 2, "commit": "u2"}],
         "downstream": [{"ws": "packagevariant-1", "state": "Draft", "mine": true, "machine": "old"}],
     }));
     let mut update = decide(&behind).steps.remove(0);
-    if let Step::UpdateDraft(update) = &mut update {
+    if let VariantStep::UpdateDraft(update) = &mut update {
         update.draft = revision.clone();
     }
     let uid = || o.variant.meta().uid.clone().expect("a uid");
     vec![
         (update, &[Lifecycle::Draft]),
         (
-            Step::RenderDraft {
+            VariantStep::RenderDraft {
                 revision: revision.clone(),
                 digest: model::Digest::new(1, &[0]),
             },
             &[Lifecycle::Draft],
         ),
         (
-            Step::RevertToDraft {
+            VariantStep::RevertToDraft {
                 revision: revision.clone(),
             },
             &[Lifecycle::Proposed],
         ),
         (
-            Step::DeleteRevision {
+            VariantStep::DeleteRevision {
                 revision: revision.clone(),
                 why: "so".to_owned(),
             },
             &[Lifecycle::Draft, Lifecycle::Proposed],
         ),
         (
-            Step::ProposeDeletion {
+            VariantStep::ProposeDeletion {
                 revision: revision.clone(),
                 annotations: model::Pairs::new(),
                 disown: None,
@@ -133,7 +133,7 @@ fn touching(o: &Observed, revision: RevisionRef) -> Vec<(Step, &'static [Lifecyc
             &[Lifecycle::Published],
         ),
         (
-            Step::Orphan {
+            VariantStep::Orphan {
                 revision,
                 owner: uid(),
                 why: "so".to_owned(),
@@ -210,7 +210,7 @@ fn a_revision_is_touched_only_as_it_was_seen_and_where_its_lifecycle_allows() {
 fn only_proposals_of_its_name_are_withdrawn_and_only_in_the_downstream() {
     let marked = json!({"offshoot.dev/deletion-proposed-by": "fleet/shop"});
     let withdraw = |o: &Observed, revision: RevisionRef| {
-        let step = Step::WithdrawDeletionProposal {
+        let step = VariantStep::WithdrawDeletionProposal {
             revision,
             remove_annotations: Vec::new(),
         };
@@ -250,7 +250,7 @@ fn only_proposals_of_its_name_are_withdrawn_and_only_in_the_downstream() {
 #[test]
 fn a_proposal_is_taken_back_only_on_request() {
     let o = with(json!({"state": "Proposed"}));
-    let revert = Step::RevertToDraft { revision: only(&o) };
+    let revert = VariantStep::RevertToDraft { revision: only(&o) };
     assert_eq!(
         wrong(&o, vec![revert]),
         "the plan would revert deploy.shop.packagevariant-1 to draft, but nobody asked to take proposals back"
@@ -262,7 +262,7 @@ fn a_proposal_is_taken_back_only_on_request() {
 fn only_what_nobody_else_controls_is_adopted() {
     let verdict = |revision: Value| {
         let o = with(revision);
-        let adopt = |revision| Step::Adopt {
+        let adopt = |revision| VariantStep::Adopt {
             revision,
             owner: model::OwnerReference {
                 api_version: "v1".to_owned(),
@@ -317,7 +317,7 @@ fn only_what_nobody_else_controls_is_adopted() {
 #[test]
 fn a_digest_is_noted_on_what_was_seen() {
     let o = with(json!({"n": 1, "mine": false}));
-    let note = |revision| Step::NoteDigest {
+    let note = |revision| VariantStep::NoteDigest {
         revision,
         digest: model::Digest::new(1, &[0]),
     };
@@ -333,7 +333,7 @@ fn a_digest_is_noted_on_what_was_seen() {
 /// A suspended variant gets its finalizer and nothing else, until it is deleted.
 #[test]
 fn a_suspended_variant_is_left_alone() {
-    let finalizer = || Step::AddFinalizer {
+    let finalizer = || VariantStep::AddFinalizer {
         finalizer: "f".to_owned(),
         resource_version: "1".to_owned(),
     };
@@ -345,7 +345,7 @@ fn a_suspended_variant_is_left_alone() {
     );
     let deleting = world(json!({"variant": {"suspend": true, "deleting": true},
         "downstream": [{"ws": "packagevariant-1", "state": "Draft", "mine": true}]}));
-    let delete = Step::DeleteRevision {
+    let delete = VariantStep::DeleteRevision {
         revision: only(&deleting),
         why: "so".to_owned(),
     };

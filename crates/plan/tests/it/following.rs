@@ -6,8 +6,8 @@ use std::time::Duration;
 use model::{Class, Revision};
 use plan::Next;
 use plan::variant::{
-    Failure, Outcome, Plan, Resolution, Step, decide, next_after, resolve_upstream, status_after,
-    validate,
+    FailedDerivation, Plan, UpstreamResolution, VariantOutcome, VariantStep, decide, next_after,
+    resolve_upstream, status_after, validate,
 };
 use serde_json::{Value, json};
 
@@ -33,9 +33,9 @@ fn found(all: &[Arc<Revision>], wanted: &str, allow_unpublished: bool) -> String
     let mut wanted = upstream(wanted);
     wanted.allow_unpublished = allow_unpublished;
     match resolve_upstream(all, &wanted, "main") {
-        Resolution::Found(r) => r.workspace.to_string(),
-        Resolution::NotPublished(r) => format!("not published: {}", r.workspace),
-        Resolution::NotFound { others } => format!("none of {}", others.join(", ")),
+        UpstreamResolution::Found(r) => r.workspace.to_string(),
+        UpstreamResolution::NotPublished(r) => format!("not published: {}", r.workspace),
+        UpstreamResolution::NotFound { others } => format!("none of {}", others.join(", ")),
     }
 }
 
@@ -81,9 +81,9 @@ fn a_pinned_commit_is_not_taken_for_the_head_of_the_branch() {
         let mut wanted_at = upstream(wanted);
         wanted_at.commit = Some(at(pinned));
         let found = match resolve_upstream(&all, &wanted_at, "main") {
-            Resolution::Found(r) => r.workspace.to_string(),
-            Resolution::NotPublished(r) => format!("not published: {}", r.workspace),
-            Resolution::NotFound { others } => format!("none of {}", others.join(", ")),
+            UpstreamResolution::Found(r) => r.workspace.to_string(),
+            UpstreamResolution::NotPublished(r) => format!("not published: {}", r.workspace),
+            UpstreamResolution::NotFound { others } => format!("none of {}", others.join(", ")),
         };
         assert_eq!(found, want, "{wanted} at {pinned}");
     }
@@ -221,7 +221,7 @@ fn what_failed_is_tried_again_later_and_later() {
     let next = |o: &plan::variant::Observed, class: Class, attempts: u32| {
         let plan = decide(o);
         assert_eq!(plan.steps.len(), 1);
-        let failed = Failure {
+        let failed = FailedDerivation {
             digest: model::Digest::new(1, &[0]),
             class,
             reason: "Failed".to_owned(),
@@ -229,9 +229,12 @@ fn what_failed_is_tried_again_later_and_later() {
             attempts,
             due: false,
         };
-        next_after(&plan, &[Outcome::Failed(failed)])
+        next_after(&plan, &[VariantOutcome::Failed(failed)])
     };
-    assert!(matches!(decide(&render).steps[0], Step::RenderDraft { .. }));
+    assert!(matches!(
+        decide(&render).steps[0],
+        VariantStep::RenderDraft { .. }
+    ));
     let after = |seconds| Next::After(Duration::from_secs(seconds));
     for (attempts, seconds) in [
         (0, 5),
@@ -254,9 +257,9 @@ fn what_failed_is_tried_again_later_and_later() {
     }
     assert_eq!(next(&create, Class::Conflict, 1), Next::Again);
     let plan = decide(&create);
-    assert_eq!(next_after(&plan, &[Outcome::Done]), Next::Rest);
-    assert_eq!(next_after(&plan, &[Outcome::Conflict]), Next::Again);
-    assert_eq!(next_after(&plan, &[Outcome::Unchanged]), Next::Again);
+    assert_eq!(next_after(&plan, &[VariantOutcome::Done]), Next::Rest);
+    assert_eq!(next_after(&plan, &[VariantOutcome::Conflict]), Next::Again);
+    assert_eq!(next_after(&plan, &[VariantOutcome::Unchanged]), Next::Again);
 }
 
 /// V2: a draft is made although its render fails where the variant or its drafts are annotated so, by either name.
@@ -268,7 +271,7 @@ fn a_failed_render_is_pushed_on_request() {
             "upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}],
         })));
         match decide(&o).steps.as_slice() {
-            [Step::CreateDraft(draft)] => draft.recipe.push_on_render_failure,
+            [VariantStep::CreateDraft(draft)] => draft.recipe.push_on_render_failure,
             other => panic!("one draft: {other:?}"),
         }
     };
@@ -288,22 +291,25 @@ fn a_status_is_written_where_it_holds() {
         json!({"upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}]}),
     ));
     let plan = decide(&o);
-    let after = |plan: &Plan, outcome: Outcome| status_after(&o, plan, &[outcome]);
-    assert_eq!(after(&plan, Outcome::Done).as_ref(), Some(&plan.status));
-    assert_eq!(after(&plan, Outcome::Conflict), None);
-    assert_eq!(after(&plan, Outcome::Unchanged), None);
+    let after = |plan: &Plan, outcome: VariantOutcome| status_after(&o, plan, &[outcome]);
+    assert_eq!(
+        after(&plan, VariantOutcome::Done).as_ref(),
+        Some(&plan.status)
+    );
+    assert_eq!(after(&plan, VariantOutcome::Conflict), None);
+    assert_eq!(after(&plan, VariantOutcome::Unchanged), None);
     let mut again = plan.clone();
     again.next = Next::Again;
-    assert_eq!(after(&again, Outcome::Done), None);
+    assert_eq!(after(&again, VariantOutcome::Done), None);
     let mut leaving = plan.clone();
-    leaving.steps = vec![Step::RemoveFinalizer {
+    leaving.steps = vec![VariantStep::RemoveFinalizer {
         finalizer: "f".to_owned(),
         resource_version: "1".to_owned(),
     }];
-    assert_eq!(after(&leaving, Outcome::Done), None);
+    assert_eq!(after(&leaving, VariantOutcome::Done), None);
     let mut written = o.clone();
     written.status = plan.status.clone();
-    assert_eq!(status_after(&written, &plan, &[Outcome::Done]), None);
+    assert_eq!(status_after(&written, &plan, &[VariantOutcome::Done]), None);
 }
 
 /// R32, R116: what came of each draft is told of that draft, and the first trouble of all.
@@ -324,7 +330,7 @@ fn each_draft_has_its_own_result() {
         for (key, value) in more.as_object().expect("a map") {
             world[key] = value.clone();
         }
-        Outcome::Draft(Arc::new(revision(&Json(world), "uid-shop")))
+        VariantOutcome::Draft(Arc::new(revision(&Json(world), "uid-shop")))
     };
     let after = |first: Value, second: Value| {
         let outcomes = [
@@ -384,8 +390,8 @@ fn trouble_goes_with_the_draft_that_was_mended() {
         assert_eq!(plan.steps.len(), 1, "{plan}");
         let fine = json!({"ws": "packagevariant-1", "state": "Draft", "mine": true, "lock": "v2"});
         let outcome = match mended {
-            true => Outcome::Draft(Arc::new(revision(&Json(fine), "uid-shop"))),
-            false => Outcome::Done,
+            true => VariantOutcome::Draft(Arc::new(revision(&Json(fine), "uid-shop"))),
+            false => VariantOutcome::Done,
         };
         let status = status_after(&o, &plan, &[outcome]).expect("a status");
         let ready = status.condition("Ready").expect("a condition");
@@ -417,12 +423,12 @@ fn only_drafts_that_were_made_are_targets() {
         &Json(json!({"at": "deploy/old", "state": "Draft"})),
         "uid-shop",
     );
-    plan.steps.push(Step::DeleteRevision {
+    plan.steps.push(VariantStep::DeleteRevision {
         revision: plan::variant::RevisionRef::of(&old),
         why: "so".to_owned(),
     });
-    let targets = |first: Outcome| {
-        let failed = Outcome::Failed(Failure {
+    let targets = |first: VariantOutcome| {
+        let failed = VariantOutcome::Failed(FailedDerivation {
             digest: model::Digest::new(1, &[0]),
             class: Class::Denied,
             reason: "Forbidden".to_owned(),
@@ -437,7 +443,7 @@ fn only_drafts_that_were_made_are_targets() {
         targets.map(|t| t.name.to_string()).collect::<Vec<_>>()
     };
     let made = json!({"ws": "packagevariant-1", "state": "Draft", "mine": true});
-    let made = Outcome::Draft(Arc::new(revision(&Json(made), "uid-shop")));
+    let made = VariantOutcome::Draft(Arc::new(revision(&Json(made), "uid-shop")));
     assert_eq!(targets(made), ["deploy.shop.packagevariant-1"]);
-    assert_eq!(targets(Outcome::Skipped), Vec::<String>::new());
+    assert_eq!(targets(VariantOutcome::Skipped), Vec::<String>::new());
 }

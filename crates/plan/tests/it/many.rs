@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use model::{Class, Lifecycle, Revision};
-use plan::revision::{Fit, IN_CONFLICT, Verb, fit};
+use plan::revision::{Fit, IN_CONFLICT, RevisionVerb, fit};
 
 use crate::wire::{Json, revision};
 
@@ -24,8 +24,8 @@ fn brief(fit: &Fit) -> String {
 #[test]
 fn each_verb_fits_skips_or_is_done_already_in_each_lifecycle() {
     let mut table = String::new();
-    for verb in Verb::ALL {
-        assert_eq!(Verb::parse(verb.as_str()), Some(verb));
+    for verb in RevisionVerb::ALL {
+        assert_eq!(RevisionVerb::parse(verb.as_str()), Some(verb));
         for state in Lifecycle::ALL {
             let found = fit(&at(state), verb, None).expect("nothing was seen");
             let (verb, found) = (verb.as_str(), brief(&found));
@@ -61,7 +61,7 @@ fn each_verb_fits_skips_or_is_done_already_in_each_lifecycle() {
 #[test]
 fn another_tree_than_the_one_that_was_seen_is_refused_by_every_verb() {
     let other = "0123456789abcdef0123456789abcdef01234567";
-    for verb in Verb::ALL {
+    for verb in RevisionVerb::ALL {
         for state in Lifecycle::ALL {
             let revision = at(state);
             let tree = revision.tree.to_string();
@@ -81,13 +81,13 @@ fn another_tree_than_the_one_that_was_seen_is_refused_by_every_verb() {
 #[test]
 fn what_has_conflicts_to_decide_is_neither_proposed_nor_approved_with_others() {
     for (state, verb, skips) in [
-        ("Draft", Verb::Propose, true),
-        ("Draft", Verb::Approve, true),
-        ("Proposed", Verb::Approve, true),
-        ("Proposed", Verb::Propose, false),
-        ("Proposed", Verb::Reject, false),
-        ("Draft", Verb::Delete, false),
-        ("Published", Verb::Approve, false),
+        ("Draft", RevisionVerb::Propose, true),
+        ("Draft", RevisionVerb::Approve, true),
+        ("Proposed", RevisionVerb::Approve, true),
+        ("Proposed", RevisionVerb::Propose, false),
+        ("Proposed", RevisionVerb::Reject, false),
+        ("Draft", RevisionVerb::Delete, false),
+        ("Published", RevisionVerb::Approve, false),
     ] {
         let world = serde_json::json!({"state": state, "conflicts": "2", "gates": ["offshoot.dev/Conflicts"]});
         let found = fit(&revision(&Json(world), ""), verb, None).expect("nothing was seen");
@@ -99,7 +99,7 @@ fn what_has_conflicts_to_decide_is_neither_proposed_nor_approved_with_others() {
             && why.contains("offshoot why pkgrev/deploy.shop.v1");
         assert_eq!(told, skips, "{state} {verb:?}: {found:?}");
         // A draft is nothing that is approved: that its conflicts wait is said, and keeps nobody.
-        let fits = (state, verb) != ("Draft", Verb::Approve);
+        let fits = (state, verb) != ("Draft", RevisionVerb::Approve);
         assert_eq!(why.starts_with(IN_CONFLICT), skips && fits, "{found:?}");
     }
 }
@@ -108,6 +108,6 @@ fn what_has_conflicts_to_decide_is_neither_proposed_nor_approved_with_others() {
 fn what_is_being_deleted_is_deleted_already() {
     let mut revision = at(Lifecycle::Draft);
     revision.meta.deleted = Some("2026-11-23T06:00:00Z".to_owned());
-    let found = fit(&revision, Verb::Delete, None);
+    let found = fit(&revision, RevisionVerb::Delete, None);
     assert_eq!(found.expect("nothing was seen"), Fit::Already);
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use model::{Door, Lifecycle, Revision};
 use plan::revision::{
-    Action, ApproveObserved, CreateObserved, CreatePlan, Creation, DeleteObserved, Follower,
-    Rejected, Source, Update, UpdateObserved, approve, create, delete, propose, save, update,
+    Action, ApproveObserved, ContentSource, CreateObserved, CreatePlan, Creation, DeleteObserved,
+    Follower, Rejected, Update, UpdateObserved, approve, create, delete, propose, save, update,
 };
 use plan::variant::RepositorySummary;
 
@@ -44,11 +44,11 @@ fn answer(world: &Json) -> String {
 
 fn created(plan: &CreatePlan) -> String {
     let source = match &plan.source {
-        Source::Init { description, .. } => format!("init ({description})"),
-        Source::Clone(upstream) => format!("clone of {}", upstream.key.name),
-        Source::CloneGit(git) => format!("clone of {}", git.repo),
-        Source::Edit(source) => format!("edit of {}", source.key.name),
-        Source::Upgrade {
+        ContentSource::Init { description, .. } => format!("init ({description})"),
+        ContentSource::Clone(upstream) => format!("clone of {}", upstream.key.name),
+        ContentSource::CloneGit(git) => format!("clone of {}", git.repo),
+        ContentSource::Edit(source) => format!("edit of {}", source.key.name),
+        ContentSource::Upgrade {
             old, new, local, ..
         } => format!(
             "upgrade of {} from {} to {}",

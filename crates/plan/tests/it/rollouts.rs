@@ -17,7 +17,7 @@ use model::{
     HaltWhen, LabelSelector, ObjectName, OpenWhen, Rollout, RolloutState, RolloutStep, Standing,
     StepMembers, Variant,
 };
-use plan::set::{Existing, Observed, Published, Step, decide};
+use plan::set::{Existing, Observed, Published, SetStep, decide};
 
 use crate::set::{observed, on_large_stack};
 use crate::wire::{Json, commit, name, uid};
@@ -144,12 +144,12 @@ fn carry_out(o: &mut Observed) -> usize {
     let mut written = 0;
     for step in &plan.steps {
         let (variant, old) = match step {
-            Step::Create(variant) => (variant, None),
-            Step::Update { variant, .. } => {
+            SetStep::Create(variant) => (variant, None),
+            SetStep::Update { variant, .. } => {
                 let at = o.variants.iter().position(|v| v.key == variant.key);
                 (variant, at)
             }
-            Step::Delete { .. } => panic!("nothing is deleted here"),
+            SetStep::Delete { .. } => panic!("nothing is deleted here"),
         };
         written += 1;
         let mut variant = Variant::clone(variant);
@@ -430,7 +430,7 @@ fn members_that_published_another_commit_are_named() {
 
 /// Another commit of the upstream.
 fn upstream(o: &mut Observed, word: &str) {
-    let plan::variant::Resolution::Found(revision) = &mut o.upstreams[0].found else {
+    let plan::variant::UpstreamResolution::Found(revision) = &mut o.upstreams[0].found else {
         panic!("an upstream");
     };
     let revision = Arc::make_mut(revision);

@@ -1,7 +1,7 @@
 //! From which kinds a set may select, as a table (S4, S5), and which rights a verb takes.
 
 use model::{LabelSelector, Lifecycle, Namespace, ObjectSelector, Pairs};
-use plan::revision::Verb;
+use plan::revision::RevisionVerb;
 use plan::set::{KindScope, SelectionFailure};
 
 fn asked(
@@ -102,15 +102,15 @@ fn a_verb_takes_the_rights_of_what_it_does() {
     let delete: &[(&str, &str)] = &[("delete", "")];
     let stages = Lifecycle::ALL.into_iter().map(Some).chain([None]);
     for now in stages {
-        assert_eq!(Verb::Propose.takes(now), update);
-        assert_eq!(Verb::ProposeDeletion.takes(now), update);
-        assert_eq!(Verb::Approve.takes(now), approval);
-        assert_eq!(Verb::Reject.takes(now), approval);
+        assert_eq!(RevisionVerb::Propose.takes(now), update);
+        assert_eq!(RevisionVerb::ProposeDeletion.takes(now), update);
+        assert_eq!(RevisionVerb::Approve.takes(now), approval);
+        assert_eq!(RevisionVerb::Reject.takes(now), approval);
         let both = [delete, approval].concat();
         let wanted = match now {
             Some(Lifecycle::DeletionProposed) => both.as_slice(),
             _ => delete,
         };
-        assert_eq!(Verb::Delete.takes(now), wanted, "{now:?}");
+        assert_eq!(RevisionVerb::Delete.takes(now), wanted, "{now:?}");
     }
 }

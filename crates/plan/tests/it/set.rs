@@ -11,11 +11,11 @@ use model::{
     WaitingDeletions,
 };
 use plan::set::{
-    Compiled, EXPLICIT, Existing, Followed, LABEL, Object, Observed, Outcome, QuietTime,
-    RepositoryObject, SelectionFailure, Subject, Unread, decide, next_after, status_after,
-    uid_mark,
+    Compiled, EXPLICIT, Existing, Followed, LABEL, Observed, QuietTime, RepositoryObject,
+    SelectedObject, SelectionFailure, SetOutcome, Subject, Unread, decide, next_after,
+    status_after, uid_mark,
 };
-use plan::variant::{Failure, resolve_upstream};
+use plan::variant::{FailedDerivation, resolve_upstream};
 
 use crate::cases;
 use crate::wire::{
@@ -52,7 +52,7 @@ fn answer(world: &Json) -> String {
     observed.now = now;
     let plan = decide(&observed);
     let mut text = plan.to_string();
-    let outcomes: Vec<Outcome> = world.list("outcomes").iter().map(outcome).collect();
+    let outcomes: Vec<SetOutcome> = world.list("outcomes").iter().map(outcome).collect();
     if !outcomes.is_empty() {
         writeln!(text, "afterwards:").expect("a text");
         match status_after(&observed, &plan, &outcomes) {
@@ -104,9 +104,9 @@ fn remembered(o: &Observed, memory: &GuardMemory) -> String {
     text
 }
 
-fn outcome(world: &Json) -> Outcome {
+fn outcome(world: &Json) -> SetOutcome {
     if let Some(failed) = world.get("failed") {
-        return Outcome::Failed(Failure {
+        return SetOutcome::Failed(FailedDerivation {
             digest: model::Digest::new(1, &[0]),
             class: class(&failed.or("class", "Invalid")),
             reason: failed.or("reason", "VariantRefused"),
@@ -116,8 +116,8 @@ fn outcome(world: &Json) -> Outcome {
         });
     }
     match world.0.as_str() {
-        Some("done") => Outcome::Done,
-        Some("conflict") => Outcome::Conflict,
+        Some("done") => SetOutcome::Done,
+        Some("conflict") => SetOutcome::Conflict,
         other => panic!("unknown outcome: {other:?}"),
     }
 }
@@ -405,7 +405,7 @@ fn repositories(world: &Json) -> BTreeMap<model::RepositoryName, RepositoryObjec
         .collect()
 }
 
-fn objects(list: &Json) -> Result<Vec<Arc<Object>>, SelectionFailure> {
+fn objects(list: &Json) -> Result<Vec<Arc<SelectedObject>>, SelectionFailure> {
     match list.0.as_str() {
         Some("kind missing") => return Err(SelectionFailure::KindMissing),
         Some("writer unknown") => return Err(SelectionFailure::WriterUnknown),
@@ -423,7 +423,7 @@ fn objects(list: &Json) -> Result<Vec<Arc<Object>>, SelectionFailure> {
     Ok(items
         .list("items")
         .iter()
-        .map(|o| Object {
+        .map(|o| SelectedObject {
             name: o.or("name", ""),
             namespace: "fleet".to_owned(),
             labels: o.map("labels"),

@@ -2,7 +2,7 @@
 
 use expr::MAX_NESTING;
 use model::{DeletionGuard, Downstream, OnError, Status, UpstreamSource, VariantSetSpec};
-use plan::set::{Compiled, Step, decide, variant_name};
+use plan::set::{Compiled, SetStep, decide, variant_name};
 
 use crate::set::{observed, on_large_stack, target};
 use crate::wire::{Json, key, package, place, repo, upstream};
@@ -161,7 +161,7 @@ fn ten_thousand_targets_are_linear() {
             let start = std::time::Instant::now();
             let plan = decide(&observed);
             assert_eq!(plan.steps.len(), n);
-            assert!(plan.steps.iter().all(|s| matches!(s, Step::Create(_))));
+            assert!(plan.steps.iter().all(|s| matches!(s, SetStep::Create(_))));
             start.elapsed()
         })
     };

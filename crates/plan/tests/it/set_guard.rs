@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use plan::set::{
-    CONFIRM, Observed, Outcome, RepositoryObject, Step, Subject, decide, news, status_after,
+    CONFIRM, Observed, RepositoryObject, SetOutcome, SetStep, Subject, decide, news, status_after,
 };
 use plan::{News, Next};
 use serde_json::json;
@@ -70,13 +70,13 @@ impl Life {
         for _ in 0..10 {
             let plan = decide(&self.o);
             for step in &plan.steps {
-                let Step::Delete { key, .. } = step else {
+                let SetStep::Delete { key, .. } = step else {
                     panic!("unexpected: {}", step.summary());
                 };
                 self.o.variants.retain(|v| v.key != *key);
                 self.deleted += 1;
             }
-            let outcomes = vec![Outcome::Done; plan.steps.len()];
+            let outcomes = vec![SetOutcome::Done; plan.steps.len()];
             if let Some(status) = status_after(&self.o, &plan, &outcomes) {
                 self.told
                     .extend(news(&self.o.status, &status, &plan, &outcomes));

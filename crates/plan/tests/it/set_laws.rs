@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use model::{Status, Uid};
 use plan::Next;
-use plan::set::{CONFIRM, Existing, Observed, Outcome, Plan, Step, Subject, decide, status_after};
+use plan::set::{
+    CONFIRM, Existing, Observed, Plan, SetOutcome, SetStep, Subject, decide, status_after,
+};
 use proptest::prelude::*;
 
 use crate::set::{observed, on_large_stack};
@@ -75,7 +77,7 @@ fn world(fleet: &Fleet) -> Observed {
 }
 
 /// Carries out the first steps.
-fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
+fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<SetOutcome> {
     let mut variants: BTreeMap<_, Arc<Existing>> = o
         .variants
         .iter()
@@ -83,7 +85,7 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
         .collect();
     for step in plan.steps.iter().take(steps) {
         match step {
-            Step::Create(variant) | Step::Update { variant, .. } => {
+            SetStep::Create(variant) | SetStep::Update { variant, .. } => {
                 let mut meta = variant.meta.clone();
                 let stored = Arc::make_mut(&mut meta);
                 stored.uid = Uid::parse(&format!("uid-{}", variant.key.name)).ok();
@@ -104,7 +106,7 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
                 };
                 variants.insert(variant.key.clone(), Arc::new(existing));
             }
-            Step::Delete { key, .. } => {
+            SetStep::Delete { key, .. } => {
                 variants.remove(key);
             }
         }
@@ -113,7 +115,7 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
     plan.steps
         .iter()
         .take(steps)
-        .map(|_| Outcome::Done)
+        .map(|_| SetOutcome::Done)
         .collect()
 }
 
@@ -167,8 +169,8 @@ proptest! {
             let mut one = world(&fleet);
             let mut crashed = one.clone();
             let plan = decide(&crashed);
-            let first_delete = plan.steps.iter().position(|s| matches!(s, Step::Delete { .. }));
-            let last_write = plan.steps.iter().rposition(|s| !matches!(s, Step::Delete { .. }));
+            let first_delete = plan.steps.iter().position(|s| matches!(s, SetStep::Delete { .. }));
+            let last_write = plan.steps.iter().rposition(|s| !matches!(s, SetStep::Delete { .. }));
             assert!(first_delete.is_none_or(|d| last_write.is_none_or(|w| w < d)), "deletions go last");
             let _lost = apply(&mut crashed, &plan, crash_after);
             settle(&mut crashed);

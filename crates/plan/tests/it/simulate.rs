@@ -11,7 +11,7 @@ mod world;
 use std::collections::BTreeSet;
 
 use model::{Downstream, Lifecycle, ObjectName};
-use plan::variant::{Observed, Resolution, decide, resolve_upstream};
+use plan::variant::{Observed, UpstreamResolution, decide, resolve_upstream};
 use proptest::prelude::*;
 
 use action::{Action, actions};
@@ -123,7 +123,7 @@ fn a_life_from_clone_to_deletion() {
             &crate::wire::upstream("blueprints/nginx"),
             "main"
         ),
-        Resolution::Found(_)
+        UpstreamResolution::Found(_)
     ));
 }
 

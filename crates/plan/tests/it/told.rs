@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use expr::Value;
 use model::{Condition, InjectionOutcome, SetStatus, Status, VariantStatus};
 use plan::News;
-use plan::set::{Outcome as SetOutcome, Plan as SetPlan, Step as SetStep, evaluate};
-use plan::variant::{Failure, Observed, Outcome, Step, decide, seen};
+use plan::set::{Plan as SetPlan, SetOutcome, SetStep, evaluate};
+use plan::variant::{FailedDerivation, Observed, VariantOutcome, VariantStep, decide, seen};
 use serde_json::{Value as Yaml, json};
 
 use crate::set::{observed as set_observed, on_large_stack};
@@ -17,8 +17,8 @@ fn world(value: Yaml) -> Observed {
     observed(&Json(value))
 }
 
-fn failure() -> Failure {
-    Failure {
+fn failure() -> FailedDerivation {
+    FailedDerivation {
         digest: model::Digest::new(1, &[0]),
         class: model::Class::Invalid,
         reason: "RenderFailed".to_owned(),
@@ -57,7 +57,7 @@ fn a_variant_tells_what_turned() {
         ("DownstreamExistsUnowned", Status::True, "NotAdopted"),
         ("BranchChanged", Status::True, "ChangedSincePublished"),
     ]);
-    let told = |before: &VariantStatus, outcomes: &[Outcome]| {
+    let told = |before: &VariantStatus, outcomes: &[VariantOutcome]| {
         lines(&plan::variant::news(before, &after, outcomes))
     };
     let all = [
@@ -66,10 +66,10 @@ fn a_variant_tells_what_turned() {
         "false NotAdopted: so it is",
         "true ChangedSincePublished: so it is",
     ];
-    assert_eq!(told(&before, &[Outcome::Done]), all);
-    assert_eq!(told(&after, &[Outcome::Done]), Vec::<String>::new());
+    assert_eq!(told(&before, &[VariantOutcome::Done]), all);
+    assert_eq!(told(&after, &[VariantOutcome::Done]), Vec::<String>::new());
     // A step that failed was told when it failed.
-    let failed = [Outcome::Done, Outcome::Failed(failure())];
+    let failed = [VariantOutcome::Done, VariantOutcome::Failed(failure())];
     assert_eq!(told(&before, &failed), Vec::<String>::new());
 }
 
@@ -221,7 +221,7 @@ fn only_the_finalizer_comes_before_everything() {
     let o = world(json!({"variant": {"finalizers": []},
         "upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}]}));
     let steps = decide(&o).steps;
-    let first: Vec<bool> = steps.iter().map(Step::is_prerequisite).collect();
+    let first: Vec<bool> = steps.iter().map(VariantStep::is_prerequisite).collect();
     assert_eq!(first, [true, false], "{steps:?}");
 }
 

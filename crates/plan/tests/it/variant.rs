@@ -5,13 +5,13 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use model::{
-    Digest, Injection, InjectionOutcome, KeptInjection, Machine, Owner, Problem, Revision, Variant,
-    VariantStatus,
+    Digest, DraftOwner, Injection, InjectionOutcome, KeptInjection, Machine, Problem, Revision,
+    Variant, VariantStatus,
 };
 use plan::variant::{
-    Base, Failure, Feeder, Lineage, Observed, OldUpstream, Outcome, RepositorySummary, Resolution,
-    Rival, Stated, Subject, Writer, base_of, check, decide, digests, next_after, resolve_upstream,
-    status_after, validate, words,
+    FailedDerivation, Feeder, Lineage, Observed, ObservedBase, OldUpstream, RepositorySummary,
+    Rival, Stated, Subject, UpstreamResolution, VariantOutcome, Writer, base_of, check, decide,
+    digests, next_after, resolve_upstream, status_after, validate, words,
 };
 
 use crate::cases;
@@ -30,7 +30,7 @@ pub(crate) fn answer(world: &Json) -> String {
     let plan = decide(&observed);
     check(&plan, &observed).unwrap_or_else(|v| panic!("{v}\n{plan}"));
     let mut text = plan.to_string();
-    let outcomes: Vec<Outcome> = world
+    let outcomes: Vec<VariantOutcome> = world
         .list("outcomes")
         .iter()
         .enumerate()
@@ -61,28 +61,28 @@ fn write_status(text: &mut String, status: &VariantStatus) {
     }
 }
 
-fn outcome(world: &Json, step: Option<&plan::variant::Step>) -> Outcome {
+fn outcome(world: &Json, step: Option<&plan::variant::VariantStep>) -> VariantOutcome {
     if let Some(draft) = world.get("draft") {
         let mut record = crate::wire::revision(&draft, "uid-shop");
-        if let Some(plan::variant::Step::CreateDraft(create)) = step {
+        if let Some(plan::variant::VariantStep::CreateDraft(create)) = step {
             record.key = create.key.clone();
         }
-        return Outcome::Draft(Arc::new(record));
+        return VariantOutcome::Draft(Arc::new(record));
     }
     if let Some(failed) = world.get("failed") {
-        return Outcome::Failed(failure(&failed, None));
+        return VariantOutcome::Failed(failure(&failed, None));
     }
     match world.0.as_str() {
-        Some("done") => Outcome::Done,
-        Some("unchanged") => Outcome::Unchanged,
-        Some("conflict") => Outcome::Conflict,
-        Some("skipped") => Outcome::Skipped,
+        Some("done") => VariantOutcome::Done,
+        Some("unchanged") => VariantOutcome::Unchanged,
+        Some("conflict") => VariantOutcome::Conflict,
+        Some("skipped") => VariantOutcome::Skipped,
         other => panic!("unknown outcome: {other:?}"),
     }
 }
 
-fn failure(world: &Json, digest: Option<Digest>) -> Failure {
-    Failure {
+fn failure(world: &Json, digest: Option<Digest>) -> FailedDerivation {
+    FailedDerivation {
         digest: digest.unwrap_or_else(|| Digest::new(1, &[0])),
         class: class(&world.or("class", "Invalid")),
         reason: world.or("reason", "RenderFailed"),
@@ -109,7 +109,7 @@ pub(crate) fn observed(world: &Json) -> Observed {
             &v.spec.upstream,
             "main",
         ),
-        Subject::Invalid { .. } => Resolution::NotFound { others: Vec::new() },
+        Subject::Invalid { .. } => UpstreamResolution::NotFound { others: Vec::new() },
     };
     let mut observed = Observed {
         status: status(world, variant.meta().generation),
@@ -326,7 +326,7 @@ fn machines(world: &Json, observed: &mut Observed) {
     };
     let shop = observed.variant.key().clone();
     let machine = |word: &str, base: Option<model::TreeId>| Machine {
-        owner: Owner {
+        owner: DraftOwner {
             namespace: shop.namespace.clone(),
             name: shop.name.clone(),
             uid: uid("uid-shop"),
@@ -369,7 +369,7 @@ fn machines(world: &Json, observed: &mut Observed) {
         let commit = world
             .text("baseMoved")
             .map_or(choice.commit, |w| commit(&w));
-        Base {
+        ObservedBase {
             commit,
             lineage: lineage(world, |word| machine(word, base_tree)),
         }
@@ -459,9 +459,9 @@ fn upstream_versions_resolve_as_a2_says() {
         for revisions in [all.clone(), all.iter().rev().cloned().collect()] {
             let upstream = crate::wire::upstream(wanted);
             let got = match resolve_upstream(&revisions, &upstream, "main") {
-                Resolution::Found(r) => ("found", r.commit),
-                Resolution::NotPublished(r) => ("unpublished", r.commit),
-                Resolution::NotFound { .. } => ("none", commit("")),
+                UpstreamResolution::Found(r) => ("found", r.commit),
+                UpstreamResolution::NotPublished(r) => ("unpublished", r.commit),
+                UpstreamResolution::NotFound { .. } => ("none", commit("")),
             };
             let (word, id) = want.split_once(' ').unwrap_or((want, ""));
             assert_eq!(got, (word, commit(id)), "{wanted}");
@@ -471,6 +471,6 @@ fn upstream_versions_resolve_as_a2_says() {
     draft.allow_unpublished = true;
     assert!(matches!(
         resolve_upstream(&all, &draft, "main"),
-        Resolution::Found(_)
+        UpstreamResolution::Found(_)
     ));
 }

@@ -1,7 +1,7 @@
 //! What of a set waits for a person (F6).
 
 use model::Standing;
-use plan::set::{Outcome, decide, status_after, waits};
+use plan::set::{SetOutcome, decide, status_after, waits};
 use serde_json::json;
 
 use crate::wire::Json;
@@ -73,7 +73,7 @@ fn each_variant_that_waits_is_named_under_what_it_waits_for() {
     }
     assert!(!text.contains("fan-east-a"), "{text}");
     let plan = decide(&o);
-    let done: Vec<Outcome> = plan.steps.iter().map(|_| Outcome::Done).collect();
+    let done: Vec<SetOutcome> = plan.steps.iter().map(|_| SetOutcome::Done).collect();
     let status = status_after(&o, &plan, &done).expect("a status");
     assert_eq!(
         (status.up_to_date, status.conflicted, status.gated),

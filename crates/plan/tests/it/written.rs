@@ -2,7 +2,9 @@
 
 use model::DeletionPolicy::{Delete, Orphan};
 use model::{ObjectMeta, Pairs, SetStatus, Status};
-use plan::set::{EXPLICIT, LABEL, Observed, Outcome, Plan, Step, WRITTEN_BY, decide, status_after};
+use plan::set::{
+    EXPLICIT, LABEL, Observed, Plan, SetOutcome, SetStep, WRITTEN_BY, decide, status_after,
+};
 use serde_json::{Value, json};
 
 use crate::set::{observed, on_large_stack};
@@ -55,7 +57,7 @@ fn a_new_variant_is_marked_as_its_sets() {
     let made: Vec<_> = steps
         .iter()
         .map(|step| match step {
-            Step::Create(v) => (v.key.name.as_str(), &v.meta),
+            SetStep::Create(v) => (v.key.name.as_str(), &v.meta),
             other => panic!("no creation: {other:?}"),
         })
         .collect();
@@ -76,8 +78,8 @@ fn a_new_variant_has_its_finalizer_where_somebody_takes_it_off() {
         let mut two = two_places();
         two["variantsHere"] = json!(here);
         let steps = plan(&world(two)).steps;
-        let of = |step: &Step| match step {
-            Step::Create(v) => v.meta.finalizers.clone(),
+        let of = |step: &SetStep| match step {
+            SetStep::Create(v) => v.meta.finalizers.clone(),
             other => panic!("no creation: {other:?}"),
         };
         steps.iter().flat_map(of).collect::<Vec<_>>()
@@ -97,12 +99,12 @@ fn an_update_keeps_the_metadata() {
     ]);
     let steps = plan(&world(two)).steps;
     let [
-        Step::Update {
+        SetStep::Update {
             variant: east,
             resource_version: first,
             adopt: false,
         },
-        Step::Update {
+        SetStep::Update {
             variant: west,
             resource_version: second,
             adopt: false,
@@ -129,7 +131,7 @@ fn an_adopted_variant_is_marked_as_its_sets() {
     two["variants"] = json!([{"name": "fan-east-nginx", "downstream": "east/nginx", "foreign": true, "rv": "41",
         "owners": ["Team web uid-web plain"], "labels": {"team": "web"}, "annotations": {"note": "hello"}}]);
     let steps = plan(&world(two)).steps;
-    let Some(Step::Update {
+    let Some(SetStep::Update {
         variant,
         resource_version,
         adopt: true,
@@ -166,8 +168,8 @@ fn variants_say_who_wrote_their_set() {
         let steps = plan(&world(two)).steps;
         let of = |name: &str| {
             let mut found = steps.iter().filter_map(|step| match step {
-                Step::Create(v) | Step::Update { variant: v, .. } => Some(v),
-                Step::Delete { .. } => None,
+                SetStep::Create(v) | SetStep::Update { variant: v, .. } => Some(v),
+                SetStep::Delete { .. } => None,
             });
             let meta = found.find(|v| v.key.name.as_str() == name).map(|v| &v.meta);
             meta.map(|meta| meta.annotations.get(WRITTEN_BY).cloned())
@@ -272,7 +274,7 @@ fn what_was_refused_is_counted() {
     let plan = plan(&o);
     assert_eq!(plan.steps.len(), 1);
     assert_eq!((plan.status.variants, plan.status.failed), (2, 0));
-    let refused = Outcome::Failed(plan::variant::Failure {
+    let refused = SetOutcome::Failed(plan::variant::FailedDerivation {
         digest: model::Digest::new(1, &[0]),
         class: model::Class::Denied,
         reason: "Forbidden".to_owned(),
@@ -280,8 +282,8 @@ fn what_was_refused_is_counted() {
         attempts: 1,
         due: false,
     });
-    let after = |outcomes: &[Outcome]| status_after(&o, &plan, outcomes);
-    let status = after(&[refused.clone(), refused, Outcome::Conflict]).expect("a status");
+    let after = |outcomes: &[SetOutcome]| status_after(&o, &plan, outcomes);
+    let status = after(&[refused.clone(), refused, SetOutcome::Conflict]).expect("a status");
     assert_eq!((status.variants, status.failed), (1, 2));
     assert_eq!(status.guard, o.status.guard);
     let ready = status.condition("Ready").expect("a condition");
@@ -291,12 +293,12 @@ fn what_was_refused_is_counted() {
     );
     let stalled = status.condition("Stalled").expect("a condition");
     assert_eq!(stalled.status, Status::False);
-    assert_eq!(after(&[Outcome::Conflict]), None);
-    assert_eq!(after(&[Outcome::Done]).as_ref(), Some(&plan.status));
+    assert_eq!(after(&[SetOutcome::Conflict]), None);
+    assert_eq!(after(&[SetOutcome::Done]).as_ref(), Some(&plan.status));
     // R20: what the status says already is not written again.
     let mut again = o.clone();
     again.status = plan.status.clone();
-    assert_eq!(status_after(&again, &plan, &[Outcome::Done]), None);
+    assert_eq!(status_after(&again, &plan, &[SetOutcome::Done]), None);
 }
 
 /// R183: as many targets as a set may have.
@@ -326,7 +328,7 @@ fn a_policy_of_deletion_is_explicit_where_it_is_written() {
             "repositories": {"east": {}},
         }));
         match plan(&world).steps.as_slice() {
-            [Step::Create(v)] => (v.spec.deletion, v.spec.deletion_explicit),
+            [SetStep::Create(v)] => (v.spec.deletion, v.spec.deletion_explicit),
             other => panic!("one creation: {other:?}"),
         }
     };

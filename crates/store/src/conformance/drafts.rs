@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    CaseResult, CommitSpec, Content, Dir, Expect, File, RefEdit, Refusal, RemoteSpec, Submission,
-    Suite, at, branch, check, commit_on, draft, files, head, package, refused, same, signature,
-    submission, taken, tree_of,
+    CaseResult, CommitSpec, Content, Dir, Expect, File, RefEdit, RemoteSpec, Submission,
+    SubmissionRefusal, Suite, at, branch, check, commit_on, draft, files, head, package, refused,
+    same, signature, submission, taken, tree_of,
 };
 
 pub(super) async fn a_draft_is_durable_and_visible(suite: &Suite) -> CaseResult {
@@ -160,7 +160,8 @@ pub(super) async fn two_on_one_name_conflict(suite: &Suite) -> CaseResult {
     taken(first?)?;
     let refusal = refused(second?)?;
     same(&refusal.class(), &model::Class::Conflict, "class")?;
-    let found = matches!(refusal, Refusal::Ref { found: Some(c), .. } if c == one.commit());
+    let found =
+        matches!(refusal, SubmissionRefusal::Ref { found: Some(c), .. } if c == one.commit());
     check(found, "the refusal says what is there")?;
     same(&at(&*repo, &name)?, &Some(one.commit()), "the first stands")
 }
@@ -260,7 +261,7 @@ pub(super) async fn a_ref_cannot_shadow_another(suite: &Suite) -> CaseResult {
         };
         let refusal = refused(repo.submit(create).await?)?;
         check(
-            matches!(refusal, Refusal::Shadowed { .. }),
+            matches!(refusal, SubmissionRefusal::Shadowed { .. }),
             format!("{name}: {refusal:?}"),
         )?;
     }

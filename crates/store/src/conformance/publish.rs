@@ -2,8 +2,8 @@
 
 use super::drafts::{futures_join, join_all};
 use super::{
-    BranchEdit, CaseResult, Dir, Expect, Refusal, Submission, Suite, approval, at, branch, check,
-    draft, head, main_ref, package, refused, same, signature, tag, taken, tree_of,
+    BranchEdit, CaseResult, Dir, Expect, Submission, SubmissionRefusal, Suite, approval, at,
+    branch, check, draft, head, main_ref, package, refused, same, signature, tag, taken, tree_of,
 };
 
 pub(super) async fn approval_merges_tags_and_deletes(suite: &Suite) -> CaseResult {
@@ -103,7 +103,7 @@ pub(super) async fn a_changed_directory_is_refused(suite: &Suite) -> CaseResult 
     taken(first?)?;
     let refusal = refused(second?)?;
     check(
-        matches!(refusal, Refusal::Directory { .. }),
+        matches!(refusal, SubmissionRefusal::Directory { .. }),
         format!("{refusal:?}"),
     )?;
     same(

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::git::plain;
-use crate::remote::{Kind, RemoteSpec};
+use crate::remote::{RemoteSpec, UrlKind};
 
 /// One URL for one directory, however the path is written.
-pub(crate) fn canonical(url: String, kind: Kind) -> (String, Kind) {
-    let Kind::Local(path) = kind else {
+pub(crate) fn canonical(url: String, kind: UrlKind) -> (String, UrlKind) {
+    let UrlKind::Local(path) = kind else {
         return (url, kind);
     };
     match fs::canonicalize(&path) {
-        Ok(real) => (format!("file://{}", real.display()), Kind::Local(real)),
-        Err(_) => (url, Kind::Local(path)),
+        Ok(real) => (format!("file://{}", real.display()), UrlKind::Local(real)),
+        Err(_) => (url, UrlKind::Local(path)),
     }
 }
 

@@ -38,7 +38,7 @@ use crate::git::transport::Git;
 use crate::hosts::Hosts;
 use crate::lru::{Share, lock};
 use crate::reader::Setup;
-use crate::remote::{Kind, RemoteSpec};
+use crate::remote::{RemoteSpec, UrlKind};
 use crate::repository::{Repository, Shared};
 use crate::stats::Counters;
 use crate::{Limits, Repo, Store};
@@ -144,18 +144,18 @@ impl GitStore {
     }
 
     /// One URL for one repository, and how it is reached, if that may be.
-    fn place(&self, spec: &RemoteSpec) -> Result<(String, Kind)> {
+    fn place(&self, spec: &RemoteSpec) -> Result<(String, UrlKind)> {
         let (url, kind) = spec.kind()?;
         if let Some(instead) = &self.options.instead {
             return match instead.get(&url) {
-                Some(path) => Ok((url, Kind::Local(path.clone()))),
+                Some(path) => Ok((url, UrlKind::Local(path.clone()))),
                 None => Err(Error::NoRepository { url }),
             };
         }
         match (&kind, &self.options.hosts) {
-            (Kind::Local(path), _) => self.options.local.check(&url, path)?,
-            (Kind::Remote, Some(hosts)) => hosts.check(&url)?,
-            (Kind::Remote, None) => {}
+            (UrlKind::Local(path), _) => self.options.local.check(&url, path)?,
+            (UrlKind::Remote, Some(hosts)) => hosts.check(&url)?,
+            (UrlKind::Remote, None) => {}
         }
         Ok(layout::canonical(url, kind))
     }
@@ -173,7 +173,7 @@ impl GitStore {
         &self,
         slot: &Slot,
         url: &str,
-        kind: &Kind,
+        kind: &UrlKind,
         spec: &RemoteSpec,
     ) -> Result<(Arc<Repository<GitDisk>>, bool)> {
         let mut known = lock(&slot.repository);
@@ -183,7 +183,7 @@ impl GitStore {
         {
             // It was moved away, and another one may be made there: whoever still holds this one opens it again.
             let replaces =
-                matches!(kind, Kind::Local(path) if spec.create_repository && !path.exists());
+                matches!(kind, UrlKind::Local(path) if spec.create_repository && !path.exists());
             if !replaces {
                 return Ok((Arc::clone(repository), *ready));
             }
@@ -195,11 +195,11 @@ impl GitStore {
     }
 
     /// A repository over what is on this disk.
-    fn fresh(&self, url: &str, kind: &Kind, spec: &RemoteSpec) -> Result<Repository<GitDisk>> {
+    fn fresh(&self, url: &str, kind: &UrlKind, spec: &RemoteSpec) -> Result<Repository<GitDisk>> {
         let home = self.home(url)?;
         let (git_dir, writable) = match kind {
-            Kind::Local(path) => layout::find_local(url, path, spec)?,
-            Kind::Remote => (layout::mirror(&home)?, true),
+            UrlKind::Local(path) => layout::find_local(url, path, spec)?,
+            UrlKind::Remote => (layout::mirror(&home)?, true),
         };
         let counters = Arc::new(Counters::default());
         let git = Git {
@@ -218,7 +218,7 @@ impl GitStore {
         let place = DiskPaths {
             git_dir,
             journal: home.join("journal"),
-            remote: *kind == Kind::Remote,
+            remote: *kind == UrlKind::Remote,
             writable,
             sync: self.options.sync == Sync::Always,
             roll_up: self.options.roll_up,
@@ -302,7 +302,7 @@ impl Store for GitStore {
         let spec = RemoteSpec::new(url);
         let (url, kind) = spec.kind()?;
         let mirror = layout::mirror_in(&home_of(&self.data, &url));
-        if kind != Kind::Remote || !mirror.join("HEAD").is_file() {
+        if kind != UrlKind::Remote || !mirror.join("HEAD").is_file() {
             return Ok(None);
         }
         let slot = self.slot(&url);

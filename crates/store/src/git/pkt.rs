@@ -239,7 +239,7 @@ pub(crate) fn encode_push(edits: &[RawEdit], can: &[&str], pack: Option<&[u8]>) 
 
 /// What a server says after a push.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct PushReport {
     /// Whether objects were taken, and if not, why.
     pub(crate) unpacked: Option<Result<(), String>>,
     /// Refs that did not move, and why.
@@ -252,7 +252,7 @@ pub(crate) struct Report {
     pub(crate) words: String,
 }
 
-impl Report {
+impl PushReport {
     /// Reads a report in side bands.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let mut inner = Vec::new();

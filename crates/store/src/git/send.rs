@@ -13,7 +13,7 @@ use crate::git::bounds::Cut;
 use crate::git::disk::GitDisk;
 use crate::git::http::{self, Ask, Hear, NoAnswer};
 use crate::git::pack;
-use crate::git::pkt::{Advertised, Advertisement, Report, Unread, encode_push};
+use crate::git::pkt::{Advertised, Advertisement, PushReport, Unread, encode_push};
 use crate::git::remote::{Verdict, verdict};
 
 const RECEIVE: &str = "git-receive-pack";
@@ -155,7 +155,7 @@ impl GitDisk {
     }
 
     /// Sends a push; `None` if nobody knows what came of it.
-    fn report(&self, body: Vec<u8>, who: &Who) -> Result<Option<Report>> {
+    fn report(&self, body: Vec<u8>, who: &Who) -> Result<Option<PushReport>> {
         const MOST: usize = 16 << 20;
         let mut said = Vec::new();
         let heard = self.ask_server(
@@ -175,14 +175,14 @@ impl GitDisk {
             },
         );
         match heard {
-            Ok(()) => Ok(Some(Report::parse(&said)).filter(|r| r.complete)),
+            Ok(()) => Ok(Some(PushReport::parse(&said)).filter(|r| r.complete)),
             Err(failure) if failure.acted => Ok(None),
             Err(failure) => Err(self.git.error("push to", failure.class, &failure.text)),
         }
     }
 
     /// What a report means. One that does not say of every ref what became of it says nothing.
-    fn meaning(&self, edits: &[RawEdit], report: &Report) -> Result<Pushed> {
+    fn meaning(&self, edits: &[RawEdit], report: &PushReport) -> Result<Pushed> {
         let taken = |e: &RawEdit| report.moved.contains(e.name.as_str());
         if edits.iter().all(taken) && report.refused.is_empty() {
             return Ok(Pushed::Taken);
@@ -222,7 +222,7 @@ impl GitDisk {
     }
 }
 
-impl Report {
+impl PushReport {
     /// Whether nothing was taken as the other side misses objects.
     fn lacks_objects(&self) -> bool {
         let missing = |(_, why): &(String, String)| why.contains("missing necessary objects");

@@ -19,7 +19,7 @@ use crate::fault::Point;
 use crate::journal::Entry;
 use crate::lru::{SLOT, lock};
 use crate::stats::add;
-use crate::{Answer, Refusal, Scope};
+use crate::{Answer, Scope, SubmissionRefusal};
 
 impl<D: Disk> Publisher<D> {
     /// Publishes a batch. Until it is over, nobody who tidies the repository takes away what it wrote: no ref shows it yet.
@@ -217,7 +217,7 @@ impl<D: Disk> Publisher<D> {
         }
     }
 
-    fn refuse(&self, waiting: Vec<Waiting>, refusal: &Refusal) {
+    fn refuse(&self, waiting: Vec<Waiting>, refusal: &SubmissionRefusal) {
         self.drop_intents(&waiting);
         for one in waiting {
             one.answer(Ok(Answer::Refused(refusal.clone())));

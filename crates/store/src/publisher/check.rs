@@ -18,13 +18,13 @@ use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::object::{CommitText, Oid as _, commit_id, tree_id};
 use crate::staged::Parts;
-use crate::{BranchEdit, Expect, RefEdit, RefName, Refusal, Scope, Submission};
+use crate::{BranchEdit, Expect, RefEdit, RefName, Scope, Submission, SubmissionRefusal};
 use crate::{build, tree};
 
 /// What was found.
 pub(crate) enum Checked {
     Fine(Accepted),
-    No(Refusal),
+    No(SubmissionRefusal),
 }
 
 impl<D: Disk> Publisher<D> {
@@ -103,7 +103,11 @@ impl<D: Disk> Publisher<D> {
         }
     }
 
-    fn try_ref(&self, edit: &RefEdit, candidate: &mut Candidate<'_>) -> Result<Option<Refusal>> {
+    fn try_ref(
+        &self,
+        edit: &RefEdit,
+        candidate: &mut Candidate<'_>,
+    ) -> Result<Option<SubmissionRefusal>> {
         if candidate.edits.contains_key(&edit.name) {
             let why = format!("{} is moved twice", edit.name);
             return Err(Error::Nonsense {
@@ -121,7 +125,7 @@ impl<D: Disk> Publisher<D> {
         let raw = old.as_ref().map(commit_id);
         if !fits(&edit.expect, found) && !fits(&edit.expect, raw) {
             let (name, expected) = (edit.name.clone(), words(&edit.expect));
-            return Ok(Some(Refusal::Ref {
+            return Ok(Some(SubmissionRefusal::Ref {
                 name,
                 expected,
                 found,
@@ -133,7 +137,7 @@ impl<D: Disk> Publisher<D> {
             && edit.to.is_some()
             && let Some(other) = candidate.shadow(&edit.name)?
         {
-            return Ok(Some(Refusal::Shadowed {
+            return Ok(Some(SubmissionRefusal::Shadowed {
                 name: edit.name.clone(),
                 other,
             }));
@@ -149,9 +153,9 @@ impl<D: Disk> Publisher<D> {
         edit: &BranchEdit,
         candidate: &mut Candidate<'_>,
         made: &mut Parts,
-    ) -> Result<Result<ObjectId, Refusal>> {
+    ) -> Result<Result<ObjectId, SubmissionRefusal>> {
         let Some(head) = candidate.get(&edit.branch)? else {
-            return Ok(Err(Refusal::NoBranch {
+            return Ok(Err(SubmissionRefusal::NoBranch {
                 branch: edit.branch.clone(),
             }));
         };
@@ -164,7 +168,7 @@ impl<D: Disk> Publisher<D> {
             .as_ref()
             .map(tree_id);
         if !fits(&edit.expect, found) {
-            return Ok(Err(Refusal::Directory {
+            return Ok(Err(SubmissionRefusal::Directory {
                 branch: edit.branch.clone(),
                 dir: edit.dir.clone(),
                 expected: words(&edit.expect),

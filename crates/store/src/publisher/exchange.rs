@@ -9,7 +9,7 @@ use super::Publisher;
 use crate::RefName;
 use crate::disk::{Disk, PushStep, Pushed, RawEdit, Upstream, Who};
 use crate::error::Result;
-use crate::fault::{Point, Verdict};
+use crate::fault::{FaultVerdict, Point};
 use crate::staged::Packed;
 use crate::stats::add;
 
@@ -19,7 +19,7 @@ impl<D: Disk> Publisher<D> {
         let Some(upstream) = self.reader.disk.upstream() else {
             return Ok(());
         };
-        if self.reader.fault(Point::BeforeFetch)? == Verdict::Unreachable {
+        if self.reader.fault(Point::BeforeFetch)? == FaultVerdict::Unreachable {
             return Err(self.unreachable("fetch from"));
         }
         add(&self.reader.counters.fetches, 1);

@@ -8,7 +8,7 @@ use super::Publisher;
 use crate::disk::{Disk, Pushed, RawEdit, Upstream, Who};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
-use crate::{RefName, Refusal, Scope};
+use crate::{RefName, Scope, SubmissionRefusal};
 
 /// What of some changes the remote has not taken yet.
 #[derive(Default)]
@@ -39,13 +39,13 @@ pub(crate) struct Rolled {
 
 impl Rolled {
     /// Why not all of a change was taken, if a ref that it makes was not.
-    pub(crate) fn refusal(&self, edits: &[Edit]) -> Option<Refusal> {
+    pub(crate) fn refusal(&self, edits: &[Edit]) -> Option<SubmissionRefusal> {
         let made = edits.iter().filter(|e| e.new.is_some());
         let names = made.map(|e| &e.name);
         let (name, text) = names
             .filter_map(|name| self.declined.get_key_value(name))
             .next()?;
-        Some(Refusal::Declined {
+        Some(SubmissionRefusal::Declined {
             name: name.clone(),
             text: format!("{text}; what else was pushed with it stands"),
         })

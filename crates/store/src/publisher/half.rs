@@ -7,7 +7,7 @@
 use super::Publisher;
 use super::forward::Rolled;
 use super::round::Landed;
-use crate::Refusal;
+use crate::SubmissionRefusal;
 use crate::disk::{Disk, View};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
@@ -62,7 +62,11 @@ impl<D: Disk> Publisher<D> {
     }
 
     /// Why a change that was completed as far as it goes is not whole on this disk.
-    pub(crate) fn kept_out(&self, view: &dyn View, edits: &[Edit]) -> Result<Option<Refusal>> {
+    pub(crate) fn kept_out(
+        &self,
+        view: &dyn View,
+        edits: &[Edit],
+    ) -> Result<Option<SubmissionRefusal>> {
         if self.reader.disk.upstream().is_some() {
             return Ok(None);
         }
@@ -71,10 +75,10 @@ impl<D: Disk> Publisher<D> {
         };
         let name = edit.name.clone();
         if let Some(other) = view.shadow(&name)? {
-            return Ok(Some(Refusal::Shadowed { name, other }));
+            return Ok(Some(SubmissionRefusal::Shadowed { name, other }));
         }
         let (found, wanted) = (view.get(&name)?, edit.new);
-        Ok(Some(Refusal::Ref {
+        Ok(Some(SubmissionRefusal::Ref {
             name,
             expected: wanted.map_or_else(|| "absent".to_owned(), |id| id.to_string()),
             found: found.as_ref().map(commit_id),

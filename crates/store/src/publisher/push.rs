@@ -15,9 +15,9 @@ use super::Publisher;
 use super::round::{Landed, ROUNDS, Round, Waiting};
 use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, Who};
 use crate::error::{Error, Result};
-use crate::fault::{Point, Verdict};
+use crate::fault::{FaultVerdict, Point};
 use crate::staged::Packed;
-use crate::{RefName, Refusal, Scope};
+use crate::{RefName, Scope, SubmissionRefusal};
 
 impl<D: Disk> Publisher<D> {
     pub(crate) fn land_remote(
@@ -31,7 +31,7 @@ impl<D: Disk> Publisher<D> {
         // A push may go unheard: until a look decides, nothing but these refs keeps its objects from whoever tidies the mirror.
         self.set_pending(&edits)?;
         self.reader.fault(Point::PendingWritten)?;
-        if self.reader.fault(Point::BeforePush)? == Verdict::Unreachable {
+        if self.reader.fault(Point::BeforePush)? == FaultVerdict::Unreachable {
             self.drop_pending(&edits)?;
             return Err(self.unreachable("push to"));
         }
@@ -42,7 +42,7 @@ impl<D: Disk> Publisher<D> {
                 return Err(error);
             }
         };
-        if pushed == Pushed::Taken && self.reader.fault(Point::PushTaken)? == Verdict::Lose {
+        if pushed == Pushed::Taken && self.reader.fault(Point::PushTaken)? == FaultVerdict::Lose {
             pushed = Pushed::Unheard;
         }
         self.reader.fault(Point::PushAnswered)?;
@@ -61,7 +61,7 @@ impl<D: Disk> Publisher<D> {
                 }
                 let first = names.into_iter().next();
                 let (name, text) = first.unwrap_or_else(|| any_of(&edits));
-                Ok(Landed::Refused(Refusal::Declined { name, text }))
+                Ok(Landed::Refused(SubmissionRefusal::Declined { name, text }))
             }
             Pushed::Unheard => {
                 for (one, accepted) in waiting.iter_mut().zip(&round.accepted) {
@@ -100,7 +100,7 @@ impl<D: Disk> Publisher<D> {
             Pushed::Taken => {}
             other => return Ok(other),
         }
-        if self.reader.fault(Point::BeforeRemoval)? == Verdict::Unreachable {
+        if self.reader.fault(Point::BeforeRemoval)? == FaultVerdict::Unreachable {
             return Ok(Pushed::Unheard);
         }
         let after: Vec<_> = made.iter().map(|e| (e.name.clone(), e.new)).collect();

@@ -20,17 +20,21 @@ use crate::lru::{SLOT, lock};
 use crate::object::Oid as _;
 use crate::reader::Anchor;
 use crate::staged::Bundle;
-use crate::{RefName, Refusal, Submission};
+use crate::{RefName, Submission, SubmissionRefusal};
 
 impl<D: Disk> Publisher<D> {
     /// Takes a submission's objects into the round, or says which one that it relies on is not there.
-    pub(crate) fn take_offer(&self, offer: Offer, round: &mut Round) -> Result<Option<Refusal>> {
+    pub(crate) fn take_offer(
+        &self,
+        offer: Offer,
+        round: &mut Round,
+    ) -> Result<Option<SubmissionRefusal>> {
         for id in &offer.relies {
             let known = offer.holds(id) || round.offer.holds(id) || round.offer.relies.contains(id);
             if !known && self.reader.disk.kind(id)?.is_none() {
                 // What was read before is no help: it would lead here again.
                 self.reader.forget();
-                return Ok(Some(Refusal::Gone { id: id.to_string() }));
+                return Ok(Some(SubmissionRefusal::Gone { id: id.to_string() }));
             }
         }
         round.offer.join(offer);

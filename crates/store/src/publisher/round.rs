@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::journal::Edit;
 use crate::object::commit_id;
 use crate::staged::Packed;
-use crate::{Answer, IntentId, Published, RefName, Refusal, Scope, Submission};
+use crate::{Answer, IntentId, Published, RefName, Scope, Submission, SubmissionRefusal};
 
 /// A submission on its way.
 pub(crate) struct Waiting {
@@ -23,7 +23,7 @@ pub(crate) struct Waiting {
     /// What was pushed without an answer: it may stand.
     pub(crate) tried: Option<Accepted>,
     /// Why the remote did not take all of that, though a part of it stands.
-    pub(crate) declined: Option<Refusal>,
+    pub(crate) declined: Option<SubmissionRefusal>,
 }
 
 impl Waiting {
@@ -93,7 +93,7 @@ pub(crate) enum Landed {
     /// Nobody knows what stands.
     Unheard,
     /// Nothing stands; all are refused.
-    Refused(Refusal),
+    Refused(SubmissionRefusal),
 }
 
 /// How often a batch is checked anew while others keep moving the same refs.

@@ -5,7 +5,7 @@ use super::round::{Accepted, Round, Waiting, as_it_stands};
 use crate::disk::{Disk, Who};
 use crate::error::{Error, Result};
 use crate::lru::lock;
-use crate::{Answer, Handle, Refusal};
+use crate::{Answer, Handle, SubmissionRefusal};
 
 /// Answers that are kept for callers that ask late.
 const KEPT: usize = 10_000;
@@ -43,7 +43,7 @@ impl<D: Disk> Publisher<D> {
         for (handle, (accepted, intent)) in open {
             let view = self.reader.disk.view()?;
             let answer = if !self.stands(&*view, &accepted.edits)? {
-                self.refuse_late(intent, Refusal::NotTaken)?
+                self.refuse_late(intent, SubmissionRefusal::NotTaken)?
             // What a later look can complete is not answered yet: an answer is final.
             } else if !rolled.done && self.left_of(&[&accepted.edits], &rolled.declined)?.any() {
                 continue;
@@ -66,7 +66,7 @@ impl<D: Disk> Publisher<D> {
         Ok(())
     }
 
-    fn refuse_late(&self, intent: Option<u64>, refusal: Refusal) -> Result<Answer> {
+    fn refuse_late(&self, intent: Option<u64>, refusal: SubmissionRefusal) -> Result<Answer> {
         if let Some(intent) = intent {
             lock(&self.journal).settle(&self.reader.disk, &[intent])?;
         }

@@ -4,7 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use store::{Answer, Faults, GitOptions, Point, RefEdit, RefName, Refusal, Submission, Verdict};
+use store::{
+    Answer, FaultVerdict, Faults, GitOptions, Point, RefEdit, RefName, Submission,
+    SubmissionRefusal,
+};
 use testkit::git_http::{Asked, Fault};
 
 use crate::git::Local;
@@ -36,12 +39,12 @@ impl Between {
 }
 
 impl Faults for Between {
-    fn at(&self, _url: &str, point: Point) -> Verdict {
+    fn at(&self, _url: &str, point: Point) -> FaultVerdict {
         let due = self.0.lock().unwrap().take_if(|(at, _)| *at == point);
         if let Some((_, deed)) = due {
             deed();
         }
-        Verdict::Go
+        FaultVerdict::Go
     }
 }
 
@@ -95,7 +98,7 @@ async fn a_ref_that_moves_after_it_was_judged_stays_where_it_moved() {
             let answer = repo.submit(submission).await.unwrap();
             let context = format!("own file: {own_file}, beside: {beside}, goes: {goes}");
             assert!(
-                matches!(&answer, Answer::Refused(Refusal::Ref { name, .. }) if *name == app),
+                matches!(&answer, Answer::Refused(SubmissionRefusal::Ref { name, .. }) if *name == app),
                 "{context}: {answer:?}"
             );
             assert_eq!(head(&dir, app.as_str()).unwrap().to_string(), theirs);
@@ -197,7 +200,7 @@ async fn a_draft_that_is_gone_does_not_say_that_it_was_published() {
         });
         let answer = repo.submit(approval(&*repo, "app", draft)).await.unwrap();
         assert!(
-            matches!(&answer, Answer::Refused(Refusal::Ref { name: n, .. }) if *n == name("app")),
+            matches!(&answer, Answer::Refused(SubmissionRefusal::Ref { name: n, .. }) if *n == name("app")),
             "{answer:?}"
         );
         assert_eq!(head(&world.served(), "main"), main);

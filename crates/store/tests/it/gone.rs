@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use model::{CommitId, File, Files, PackagePath};
 use store::conformance::World as _;
 use store::{
-    Answer, CommitSpec, Content, Dir, Faults, GitOptions, Point, RefEdit, RefName, Repo,
-    Submission, Sync, Verdict,
+    Answer, CommitSpec, Content, Dir, FaultVerdict, Faults, GitOptions, Point, RefEdit, RefName,
+    Repo, Submission, Sync,
 };
 
 use crate::git::Local;
@@ -151,9 +151,9 @@ async fn what_no_ref_keeps_any_more_is_written_again() {
 struct Tidier(std::path::PathBuf);
 
 impl Faults for Tidier {
-    fn at(&self, _url: &str, _point: Point) -> Verdict {
+    fn at(&self, _url: &str, _point: Point) -> FaultVerdict {
         git(&self.0, &["gc", "-q", "--prune=now"]);
-        Verdict::Go
+        FaultVerdict::Go
     }
 }
 

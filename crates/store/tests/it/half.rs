@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicUsize;
 
 use store::conformance::World as _;
 use store::{
-    Answer, Error, GitOptions, GitStore, Handle, Point, RefEdit, RefName, Refusal, RemoteSpec,
-    Repo, Store as _, Submission,
+    Answer, Error, GitOptions, GitStore, Handle, Point, RefEdit, RefName, RemoteSpec, Repo,
+    Store as _, Submission, SubmissionRefusal,
 };
 use testkit::git_http::{Asked, Fault};
 
@@ -66,7 +66,7 @@ async fn what_stands_below_a_ref_keeps_all_from_moving() {
     let main = head(&dir, "main").unwrap();
     let answer = repo.submit(approval(&*repo, "app", draft)).await.unwrap();
     assert!(
-        matches!(&answer, Answer::Refused(Refusal::Shadowed { name, .. }) if *name == tag("app")),
+        matches!(&answer, Answer::Refused(SubmissionRefusal::Shadowed { name, .. }) if *name == tag("app")),
         "{answer:?}"
     );
     assert_eq!(head(&dir, "main"), Some(main), "nothing moved");
@@ -153,7 +153,7 @@ async fn what_cannot_be_completed_is_told_and_replaces_nothing() {
     let (world, repo, draft, handle) = half_published().await;
     let answer = repo.outcome(handle).await.unwrap();
     assert!(
-        matches!(&answer, Answer::Refused(Refusal::Shadowed { name, other })
+        matches!(&answer, Answer::Refused(SubmissionRefusal::Shadowed { name, other })
             if *name == tag("app") && *other == obstacle()),
         "{answer:?}"
     );

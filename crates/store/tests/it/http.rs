@@ -9,7 +9,7 @@ use model::Class;
 use store::conformance::{World, cases, run};
 use store::{
     Answer, Credential, CredentialError, Credentials, Error, GitOptions, GitStore, RefEdit,
-    RefName, Refusal, RemoteSpec, Repo, Store, Submission,
+    RefName, RemoteSpec, Repo, Store, Submission, SubmissionRefusal,
 };
 
 use crate::local::{draft_on, head, name, one};
@@ -295,7 +295,7 @@ async fn a_hook_refuses_one_and_the_others_land(options: GitOptions) {
         panic!("{answers:?}")
     };
     assert_eq!(refusal.class(), Class::Denied);
-    let Refusal::Declined { text, .. } = refusal else {
+    let SubmissionRefusal::Declined { text, .. } = refusal else {
         panic!("{refusal:?}")
     };
     assert!(text.contains("bad names are not welcome"), "{text}");
@@ -368,7 +368,7 @@ async fn without_any_answer_it_is_pending(options: GitOptions) {
             }
             Answer::Refused(refusal) => {
                 assert!(!landed);
-                assert_eq!(refusal, Refusal::NotTaken);
+                assert_eq!(refusal, SubmissionRefusal::NotTaken);
             }
             other @ Answer::Pending(_) => panic!("{other:?}"),
         }

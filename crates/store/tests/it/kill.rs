@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use store::conformance::World as _;
 use store::{
-    Answer, Faults, GitOptions, GitStore, Point, RefName, RemoteSpec, Repo, Store, Verdict,
+    Answer, FaultVerdict, Faults, GitOptions, GitStore, Point, RefName, RemoteSpec, Repo, Store,
 };
 
 use crate::git::url;
@@ -36,11 +36,11 @@ struct Abort {
 }
 
 impl Faults for Abort {
-    fn at(&self, _url: &str, point: Point) -> Verdict {
+    fn at(&self, _url: &str, point: Point) -> FaultVerdict {
         if format!("{point:?}") == self.point && self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
             std::process::abort();
         }
-        Verdict::Go
+        FaultVerdict::Go
     }
 }
 
@@ -171,11 +171,11 @@ pub(crate) fn walk(dir: &Path) -> Vec<String> {
 pub(crate) struct DieAt(pub(crate) Point, pub(crate) AtomicUsize);
 
 impl Faults for DieAt {
-    fn at(&self, _url: &str, point: Point) -> Verdict {
+    fn at(&self, _url: &str, point: Point) -> FaultVerdict {
         if point == self.0 && self.1.fetch_add(1, Ordering::SeqCst) == 0 {
-            return Verdict::Die;
+            return FaultVerdict::Die;
         }
-        Verdict::Go
+        FaultVerdict::Go
     }
 }
 

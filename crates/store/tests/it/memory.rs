@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use store::conformance::{World, cases, run};
 use store::{
-    Answer, BranchEdit, Dir, Error, Expect, Faults, MemoryOptions, MemoryStore, Point, RefEdit,
-    RefName, RemoteSpec, Repo, Store, Submission, Verdict,
+    Answer, BranchEdit, Dir, Error, Expect, FaultVerdict, Faults, MemoryOptions, MemoryStore,
+    Point, RefEdit, RefName, RemoteSpec, Repo, Store, Submission,
 };
 
 use crate::local::{name, one, who};
@@ -66,11 +66,11 @@ struct Cut {
 }
 
 impl Faults for Cut {
-    fn at(&self, _url: &str, point: Point) -> Verdict {
+    fn at(&self, _url: &str, point: Point) -> FaultVerdict {
         if point == Point::RefsWritten && self.armed.load(Ordering::SeqCst) {
-            return Verdict::Die;
+            return FaultVerdict::Die;
         }
-        Verdict::Go
+        FaultVerdict::Go
     }
 }
 

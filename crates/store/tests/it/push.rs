@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use model::{Class, CommitId};
 use store::{
-    Answer, BranchEdit, Dir, Expect, GitOptions, Published, RefEdit, RefName, Refusal, Repo,
-    Submission,
+    Answer, BranchEdit, Dir, Expect, GitOptions, Published, RefEdit, RefName, Repo, Submission,
+    SubmissionRefusal,
 };
 use testkit::git_http::{Asked, Fault};
 
@@ -79,7 +79,7 @@ async fn approve(world: &Remote, repo: &dyn Repo, dir: &str, draft: CommitId) ->
         }
         match answer {
             Ok(Answer::Published(published)) => return published,
-            Ok(Answer::Refused(Refusal::NotTaken)) => assert!(!published, "{dir}"),
+            Ok(Answer::Refused(SubmissionRefusal::NotTaken)) => assert!(!published, "{dir}"),
             Err(error) => {
                 assert_eq!(error.class(), Class::Unavailable, "{error}");
                 assert!(
@@ -252,7 +252,7 @@ async fn a_server_that_takes_a_part_is_believed_about_that_part(options: GitOpti
         panic!("{answer:?}")
     };
     assert!(
-        matches!(&refusal, Refusal::Declined { name, .. } if *name == tag("app")),
+        matches!(&refusal, SubmissionRefusal::Declined { name, .. } if *name == tag("app")),
         "{refusal}"
     );
     assert_eq!(head(&world.served(), name("app").as_str()), Some(draft));
@@ -274,7 +274,7 @@ async fn a_server_that_takes_a_part_is_believed_about_that_part(options: GitOpti
     };
     let answer = repo.submit(only).await.unwrap();
     assert!(
-        matches!(&answer, Answer::Refused(Refusal::Declined { .. })),
+        matches!(&answer, Answer::Refused(SubmissionRefusal::Declined { .. })),
         "{answer:?}"
     );
 }
@@ -293,7 +293,7 @@ async fn a_remote_that_was_made_anew_loses_nothing_more(options: GitOptions) {
     git(&world.served(), &["config", "http.receivepack", "true"]);
     let answer = repo.submit(approval(&*repo, "app", draft)).await.unwrap();
     assert!(
-        matches!(answer, Answer::Refused(Refusal::Ref { .. })),
+        matches!(answer, Answer::Refused(SubmissionRefusal::Ref { .. })),
         "{answer:?}"
     );
     assert_eq!(git(&world.served(), &["for-each-ref"]), "");

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use model::CommitId;
 use store::{
-    Answer, Error, Faults, MemoryOptions, MemoryStore, Point, RefEdit, RefName, Refs, RemoteSpec,
-    Repo, Store, Submission, Verdict,
+    Answer, Error, FaultVerdict, Faults, MemoryOptions, MemoryStore, Point, RefEdit, RefName, Refs,
+    RemoteSpec, Repo, Store, Submission,
 };
 
 use crate::local::{name, one, who};
@@ -29,15 +29,15 @@ impl Dice {
 struct Storm(Mutex<Dice>);
 
 impl Faults for Storm {
-    fn at(&self, _url: &str, point: Point) -> Verdict {
+    fn at(&self, _url: &str, point: Point) -> FaultVerdict {
         let roll = self.0.lock().unwrap().roll(60);
         match (roll, point) {
-            (0, _) => Verdict::Die,
+            (0, _) => FaultVerdict::Die,
             (1..=4, Point::BeforePush | Point::BeforeRemoval | Point::BeforeFetch) => {
-                Verdict::Unreachable
+                FaultVerdict::Unreachable
             }
-            (5..=9, Point::PushTaken) => Verdict::Lose,
-            _ => Verdict::Go,
+            (5..=9, Point::PushTaken) => FaultVerdict::Lose,
+            _ => FaultVerdict::Go,
         }
     }
 }

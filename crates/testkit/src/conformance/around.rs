@@ -4,13 +4,13 @@ use engine::ports::{
     ClusterEvent, EventType, Found, Gvk, OurKind, PortError, Reader, Requester, StoredVariant,
 };
 
-use super::{Outcome, World, holds};
+use super::{CaseResult, World, holds};
 
 async fn made(world: &World) -> Result<StoredVariant, PortError> {
     world.ports.variants.create(&world.variant).await
 }
 
-pub(super) async fn what_is_not_there_is_none(world: &World) -> Outcome {
+pub(super) async fn what_is_not_there_is_none(world: &World) -> CaseResult {
     let (ports, key) = (&world.ports, &world.variant.key);
     holds(
         ports.variants.get(key).await?.is_none(),
@@ -35,7 +35,7 @@ pub(super) async fn what_is_not_there_is_none(world: &World) -> Outcome {
     )
 }
 
-pub(super) async fn a_kind_that_is_not_served_is_an_answer(world: &World) -> Outcome {
+pub(super) async fn a_kind_that_is_not_served_is_an_answer(world: &World) -> CaseResult {
     let made = made(world).await?;
     let (cluster, kind) = (
         &world.ports.cluster,
@@ -58,7 +58,7 @@ pub(super) async fn a_kind_that_is_not_served_is_an_answer(world: &World) -> Out
 }
 
 /// X6.
-pub(super) async fn nothing_is_read_for_an_object_that_nobody_wrote(world: &World) -> Outcome {
+pub(super) async fn nothing_is_read_for_an_object_that_nobody_wrote(world: &World) -> CaseResult {
     let mut nobody = world.variant.key.clone();
     nobody.name = model::ObjectName::parse("nobody")?;
     let requester = Requester {
@@ -73,7 +73,7 @@ pub(super) async fn nothing_is_read_for_an_object_that_nobody_wrote(world: &Worl
     )
 }
 
-pub(super) async fn a_secret_is_given_to_whoever_named_it(world: &World) -> Outcome {
+pub(super) async fn a_secret_is_given_to_whoever_named_it(world: &World) -> CaseResult {
     let (secrets, key) = (&world.ports.secrets, &world.variant.key);
     let reader = Reader::Repository {
         key: key.clone(),
@@ -90,7 +90,7 @@ pub(super) async fn a_secret_is_given_to_whoever_named_it(world: &World) -> Outc
     )
 }
 
-pub(super) async fn an_event_is_no_write_of_what_it_is_about(world: &World) -> Outcome {
+pub(super) async fn an_event_is_no_write_of_what_it_is_about(world: &World) -> CaseResult {
     let made = made(world).await?;
     for _ in 0..2 {
         let event = ClusterEvent {

@@ -3,13 +3,13 @@
 use engine::ports::{Delta, Known, Objects, Ours, Stored};
 use model::{Class, Condition, ObjectKey, RepositoryStatus, SetStatus, Status};
 
-use super::{Outcome, World, holds, next, refused, told, wrong};
+use super::{CaseResult, World, holds, next, refused, told, wrong};
 
 fn conditions(reason: &str) -> Vec<Condition> {
     vec![Condition::new("Ready", Status::True, reason, "all is well")]
 }
 
-pub(super) async fn a_set_keeps_what_is_reported_of_it(world: &World) -> Outcome {
+pub(super) async fn a_set_keeps_what_is_reported_of_it(world: &World) -> CaseResult {
     world.make(&world.set).await;
     let status = |targets| SetStatus {
         observed_generation: 1,
@@ -21,7 +21,7 @@ pub(super) async fn a_set_keeps_what_is_reported_of_it(world: &World) -> Outcome
     reported(sets, &world.variant.key, status(1), status(2)).await
 }
 
-pub(super) async fn a_repository_keeps_what_is_reported_of_it(world: &World) -> Outcome {
+pub(super) async fn a_repository_keeps_what_is_reported_of_it(world: &World) -> CaseResult {
     world.make(&world.repository).await;
     let status = |count| RepositoryStatus {
         observed_generation: 1,
@@ -40,7 +40,7 @@ async fn reported<K: Ours>(
     key: &ObjectKey,
     first: K::Status,
     second: K::Status,
-) -> Outcome {
+) -> CaseResult {
     let mut feed = objects.feed(Known::nothing());
     let Delta::Snapshot(all) = next(&mut feed).await? else {
         return wrong("everything comes first");
@@ -82,7 +82,7 @@ async fn reported<K: Ours>(
     refused(&gone, Class::Conflict, "another version stands there")
 }
 
-pub(super) async fn those_of_a_namespace_are_listed(world: &World) -> Outcome {
+pub(super) async fn those_of_a_namespace_are_listed(world: &World) -> CaseResult {
     world.make(&world.set).await;
     world.make(&world.repository).await;
     let (key, ports) = (&world.variant.key, &world.ports);

@@ -3,7 +3,7 @@
 use engine::ports::{Delta, Known, PortError, StoredVariant};
 use model::{Class, VariantStatus};
 
-use super::{Outcome, World, holds, is_gone, next, refused, told, wrong};
+use super::{CaseResult, World, holds, is_gone, next, refused, told, wrong};
 
 async fn made(world: &World) -> Result<StoredVariant, PortError> {
     world.ports.variants.create(&world.variant).await
@@ -17,7 +17,7 @@ fn status(generation: i64) -> VariantStatus {
     }
 }
 
-pub(super) async fn a_name_is_taken_once(world: &World) -> Outcome {
+pub(super) async fn a_name_is_taken_once(world: &World) -> CaseResult {
     let made = made(world).await?;
     holds(made.meta.uid.is_some(), "it has no uid")?;
     holds(!made.meta.resource_version.is_empty(), "it has no version")?;
@@ -35,7 +35,7 @@ pub(super) async fn a_name_is_taken_once(world: &World) -> Outcome {
     refused(&again, Class::Conflict, "a name is taken once")
 }
 
-pub(super) async fn a_status_is_written_at_a_version(world: &World) -> Outcome {
+pub(super) async fn a_status_is_written_at_a_version(world: &World) -> CaseResult {
     let made = made(world).await?;
     let (key, at) = (&made.key, &made.meta.resource_version);
     let next = world.ports.variants.set_status(key, at, &status(1)).await?;
@@ -57,7 +57,7 @@ pub(super) async fn a_status_is_written_at_a_version(world: &World) -> Outcome {
     refused(&absent, Class::NotFound, "there is no such object")
 }
 
-pub(super) async fn an_equal_status_is_no_write(world: &World) -> Outcome {
+pub(super) async fn an_equal_status_is_no_write(world: &World) -> CaseResult {
     let made = made(world).await?;
     let (key, at) = (&made.key, &made.meta.resource_version);
     let next = world.ports.variants.set_status(key, at, &status(1)).await?;
@@ -73,7 +73,7 @@ pub(super) async fn an_equal_status_is_no_write(world: &World) -> Outcome {
     )
 }
 
-pub(super) async fn a_spec_is_written_at_a_version(world: &World) -> Outcome {
+pub(super) async fn a_spec_is_written_at_a_version(world: &World) -> CaseResult {
     let made = made(world).await?;
     let mut wanted = world.variant.clone();
     wanted.spec.suspend = true;
@@ -100,7 +100,7 @@ pub(super) async fn a_spec_is_written_at_a_version(world: &World) -> Outcome {
     )
 }
 
-pub(super) async fn an_object_goes_with_its_last_finalizer(world: &World) -> Outcome {
+pub(super) async fn an_object_goes_with_its_last_finalizer(world: &World) -> CaseResult {
     let made = made(world).await?;
     let (variants, key) = (&world.ports.variants, &made.key);
     let held = ["example.com/held".to_owned()];
@@ -128,7 +128,7 @@ pub(super) async fn an_object_goes_with_its_last_finalizer(world: &World) -> Out
     holds(variants.get(key).await?.is_none(), "it is still there")
 }
 
-pub(super) async fn a_deletion_is_of_the_object_with_that_uid(world: &World) -> Outcome {
+pub(super) async fn a_deletion_is_of_the_object_with_that_uid(world: &World) -> CaseResult {
     let made = made(world).await?;
     let other = model::Uid::parse("0b0f1e1c-5d37-4f6e-9c53-2f7d8a1c6e55")?;
     let another = world.ports.variants.delete(&made.key, &other).await;
@@ -152,7 +152,7 @@ pub(super) async fn a_deletion_is_of_the_object_with_that_uid(world: &World) -> 
     }
 }
 
-pub(super) async fn a_watch_tells_everything_then_every_change(world: &World) -> Outcome {
+pub(super) async fn a_watch_tells_everything_then_every_change(world: &World) -> CaseResult {
     let made = made(world).await?;
     let mut feed = world.ports.variants.feed(Known::nothing());
     let Delta::Snapshot(all) = next(&mut feed).await? else {

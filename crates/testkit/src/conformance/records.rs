@@ -3,7 +3,7 @@
 use engine::ports::{Change, Delta, Expect, Known, PortError, RecordWrite};
 use model::{Class, Revision};
 
-use super::{Outcome, World, holds, is_gone, next, refused, told, wrong};
+use super::{CaseResult, World, holds, is_gone, next, refused, told, wrong};
 
 type Answer = Result<Option<Revision>, PortError>;
 
@@ -35,7 +35,7 @@ fn at(revision: &Revision) -> Expect {
     Expect::Version(revision.meta.resource_version.clone())
 }
 
-pub(super) async fn what_a_write_answers_is_what_a_read_finds(world: &World) -> Outcome {
+pub(super) async fn what_a_write_answers_is_what_a_read_finds(world: &World) -> CaseResult {
     let key = &world.revision.key;
     holds(
         world.ports.records.get(key).await?.is_none(),
@@ -86,7 +86,7 @@ pub(super) async fn what_a_write_answers_is_what_a_read_finds(world: &World) -> 
     )
 }
 
-pub(super) async fn what_is_expected_is_compared(world: &World) -> Outcome {
+pub(super) async fn what_is_expected_is_compared(world: &World) -> CaseResult {
     let made = made(world).await?;
     let again = put(world, Expect::Absent, &labelled(&world.revision, "again")).await;
     refused(&again, Class::Conflict, "a name is taken once")?;
@@ -99,7 +99,7 @@ pub(super) async fn what_is_expected_is_compared(world: &World) -> Outcome {
     )
 }
 
-pub(super) async fn a_repair_writes_over_anything(world: &World) -> Outcome {
+pub(super) async fn a_repair_writes_over_anything(world: &World) -> CaseResult {
     let label = |found: &Option<Revision>| {
         let labels = found.as_ref().map(|found| found.meta.labels.clone());
         labels.and_then(|labels| labels.get("state").map(|label| label.to_string()))
@@ -120,7 +120,7 @@ pub(super) async fn a_repair_writes_over_anything(world: &World) -> Outcome {
     )
 }
 
-pub(super) async fn what_fails_in_a_batch_leaves_the_rest(world: &World) -> Outcome {
+pub(super) async fn what_fails_in_a_batch_leaves_the_rest(world: &World) -> CaseResult {
     let made = made(world).await?;
     let mut other = world.revision.clone();
     other.key.name = model::ObjectName::parse("edge.other.v1")?;
@@ -148,7 +148,7 @@ pub(super) async fn what_fails_in_a_batch_leaves_the_rest(world: &World) -> Outc
     )
 }
 
-pub(super) async fn a_removal_names_what_was_decided_on(world: &World) -> Outcome {
+pub(super) async fn a_removal_names_what_was_decided_on(world: &World) -> CaseResult {
     let made = made(world).await?;
     let Some(next) = put(world, at(&made), &labelled(&made, "two")).await? else {
         return wrong("a write answers no record");
@@ -172,7 +172,7 @@ pub(super) async fn a_removal_names_what_was_decided_on(world: &World) -> Outcom
     )
 }
 
-pub(super) async fn a_watch_tells_everything_then_every_change(world: &World) -> Outcome {
+pub(super) async fn a_watch_tells_everything_then_every_change(world: &World) -> CaseResult {
     let made = made(world).await?;
     let mut feed = world.ports.records.watch(Known::nothing());
     let Delta::Snapshot(all) = next(&mut feed).await? else {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::{Delivery, Verdict};
+use store::{Delivery, FaultVerdict};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -314,10 +314,10 @@ impl Inner {
 
 /// The store's points.
 impl store::Faults for Chaos {
-    fn at(&self, url: &str, point: store::Point) -> Verdict {
+    fn at(&self, url: &str, point: store::Point) -> FaultVerdict {
         use store::Point;
         if !self.alive() {
-            return Verdict::Die;
+            return FaultVerdict::Die;
         }
         let place = if url.starts_with("file:") {
             "in place"
@@ -336,16 +336,16 @@ impl store::Faults for Chaos {
             Point::BeforePush | Point::BeforeRemoval | Point::BeforeFetch
         );
         if asks && self.is_away(url) {
-            return Verdict::Unreachable;
+            return FaultVerdict::Unreachable;
         }
         match self.strike(&format!("git {place}: {point:?}"), faults) {
-            Some(Fault::Unavailable) => Verdict::Unreachable,
-            Some(Fault::AnswerLost) => Verdict::Lose,
+            Some(Fault::Unavailable) => FaultVerdict::Unreachable,
+            Some(Fault::AnswerLost) => FaultVerdict::Lose,
             Some(_) => {
                 self.kill();
-                Verdict::Die
+                FaultVerdict::Die
             }
-            None => Verdict::Go,
+            None => FaultVerdict::Go,
         }
     }
 }

@@ -57,7 +57,7 @@ pub struct Violation(String);
 
 /// What came of one seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SeedOutcome {
     /// Which.
     pub seed: u64,
     /// The broken promise, if any.
@@ -87,7 +87,7 @@ impl Sim {
     }
 
     /// Runs one seed.
-    pub fn run(&self, seed: u64, mutant: Option<Mutant>) -> Outcome {
+    pub fn run(&self, seed: u64, mutant: Option<Mutant>) -> SeedOutcome {
         let complete = self.complete.clone();
         told(seed, async {
             let mut world = World::new(seed, mutant, Some(complete)).await;
@@ -98,7 +98,7 @@ impl Sim {
     }
 
     /// Runs one seed in a world whose set rolls out in steps (F7, F8).
-    pub fn run_rollout(&self, seed: u64, mutant: Option<Mutant>) -> Outcome {
+    pub fn run_rollout(&self, seed: u64, mutant: Option<Mutant>) -> SeedOutcome {
         let complete = self.complete.clone();
         told(seed, async {
             let mut world = World::rolling(seed, mutant, complete).await;
@@ -112,16 +112,16 @@ impl Sim {
 /// What a walk came to, and what was read of it.
 type Ran = (Result<(), Violation>, (Tally, u64, Vec<String>));
 
-fn told(seed: u64, walk: impl Future<Output = Ran>) -> Outcome {
+fn told(seed: u64, walk: impl Future<Output = Ran>) -> SeedOutcome {
     match runtime().map(|runtime| runtime.block_on(walk)) {
-        Ok((result, (tally, trace, story))) => Outcome {
+        Ok((result, (tally, trace, story))) => SeedOutcome {
             seed,
             violation: result.err(),
             tally,
             trace,
             story,
         },
-        Err(violation) => Outcome {
+        Err(violation) => SeedOutcome {
             seed,
             violation: Some(violation),
             tally: Tally::new(),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::holders::{Holder, LEASE, Members, PUSHES, RENEW, State};
-use super::{Fleet, Mutant, Report, holder_of};
+use super::{Fleet, Mutant, SpreadReport, holder_of};
 use crate::sim::dice::Dice;
 
 /// Microseconds of one process for a draft, milliseconds of a push, and microseconds for each ref of it.
@@ -137,13 +137,13 @@ impl World {
     }
 
     /// What came of it, if everything was kept.
-    pub(super) fn report(self) -> Result<Report, String> {
+    pub(super) fn report(self) -> Result<SpreadReport, String> {
         for (at, variant) in self.variants.iter().enumerate() {
             if (variant.version, variant.moves, variant.recorded) != (1, 1, true) {
                 return Err(format!("variant {at} ends as {variant:?}"));
             }
         }
-        Ok(Report {
+        Ok(SpreadReport {
             took: self.now,
             away: self.away,
             owned: self.owned,

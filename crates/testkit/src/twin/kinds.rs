@@ -64,7 +64,7 @@ impl Twin {
             summary: ObjectSummary {
                 key: object.clone(),
                 version: String::new(),
-                object: Arc::new(plan::set::Object {
+                object: Arc::new(plan::set::SelectedObject {
                     name: object.name.to_string(),
                     namespace: namespace.clone(),
                     labels: labels.clone(),

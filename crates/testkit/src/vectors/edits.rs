@@ -5,7 +5,7 @@
 use std::path::Path as FilePath;
 
 use serde_json::Value as Json;
-use yaml::{Edit, Limits, Path, Reader, Step, Stream, Value};
+use yaml::{Edit, Limits, NodeStep, Path, Reader, Stream, Value};
 
 use super::known::{Checked, cases, digest};
 
@@ -87,8 +87,8 @@ fn text<'c>(case: &'c Json, key: &str) -> &'c str {
 
 fn edit(edit: &Json) -> Option<Edit> {
     let step = |step: &Json| match step {
-        Json::String(key) => Some(Step::Key(key.clone())),
-        index => Some(Step::Index(usize::try_from(index.as_u64()?).ok()?)),
+        Json::String(key) => Some(NodeStep::Key(key.clone())),
+        index => Some(NodeStep::Index(usize::try_from(index.as_u64()?).ok()?)),
     };
     let path = edit
         .get("path")?

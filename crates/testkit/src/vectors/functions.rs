@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use functions::wire::ResourceList;
-use functions::{BuiltIns, Call};
+use functions::{BuiltIns, FunctionCall};
 use serde_json::{Value, json};
 
 use super::known::{Checked, cases, digest};
@@ -72,7 +72,7 @@ pub fn run(case: &Case) -> Checked {
                 image: Some(format!("example.com/fn/{}:v1", case.function)),
                 ..Default::default()
             };
-            match BuiltIns.call(Call {
+            match BuiltIns.call(FunctionCall {
                 function,
                 config: list.config,
                 items: list.items,

@@ -125,8 +125,8 @@ fn reason(text: &str) -> String {
 }
 
 fn fields_differ(
-    ours: &package::kptfile::Fields,
-    theirs: Option<&package::kptfile::Fields>,
+    ours: &package::kptfile::KptfileFields,
+    theirs: Option<&package::kptfile::KptfileFields>,
 ) -> Option<String> {
     let mut ours = ours.clone();
     let mut theirs = theirs?.clone();

@@ -10,10 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use functions::runtime::Exec;
-use functions::{BuiltIns, Call, Limits, Outcome, RunError, Runner as _};
+use functions::{BuiltIns, FunctionCall, FunctionOutcome, Limits, RunError, Runner as _};
 use model::{File, Files, PackagePath};
-use package::kptfile::{Fields, Kptfile};
-use package::render::{Conversation, Failure, Item, Options, Output, Render, Rendered, Step};
+use package::kptfile::{Kptfile, KptfileFields};
+use package::render::{
+    Conversation, Item, Options, Output, Render, RenderStep, Rendered, RunFailure,
+};
 use serde_json::Value;
 
 use super::evals::{self, Eval};
@@ -142,15 +144,15 @@ pub fn render(files: Files, options: Options) -> Rendered {
 pub fn drive<C: Conversation>(mut conversation: C) -> C::End {
     loop {
         match conversation.next() {
-            Step::Done(end) => return *end,
-            Step::Run(run) => {
+            RenderStep::Done(end) => return *end,
+            RenderStep::Run(run) => {
                 let items = run.items.into_iter().map(to_function).collect();
-                let call = Call {
+                let call = FunctionCall {
                     function: run.function,
                     config: run.config,
                     items,
                 };
-                let answer = answer(call).map_err(|error| Failure(error.to_string()));
+                let answer = answer(call).map_err(|error| RunFailure(error.to_string()));
                 conversation.resume(answer.map(|outcome| Output {
                     items: outcome.items.into_iter().map(from_function).collect(),
                     results: outcome.results,
@@ -163,7 +165,7 @@ pub fn drive<C: Conversation>(mut conversation: C) -> C::End {
 }
 
 /// A built-in function's answer here and now, a command's when it has ended.
-fn answer(call: Call) -> Result<Outcome, RunError> {
+fn answer(call: FunctionCall) -> Result<FunctionOutcome, RunError> {
     if call.function.exec.is_none() {
         return BuiltIns.call(call);
     }
@@ -332,7 +334,7 @@ fn documents(text: &str, without_status: bool) -> Option<Vec<Value>> {
 }
 
 /// A Kptfile with what its typed fields mean to kpt in place of how they are written.
-fn typed(value: &mut Value, fields: &Fields) {
+fn typed(value: &mut Value, fields: &KptfileFields) {
     let mut pipeline = fields.pipeline.clone();
     for function in pipeline.mutators.iter_mut().chain(&mut pipeline.validators) {
         function.config_map.sort();

@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
-use yaml::{Kind, Limits, Reader, Stream, Value};
+use yaml::{Limits, NodeKind, Reader, Stream, Value};
 
 use super::known::Checked;
 
@@ -103,7 +103,8 @@ fn node(stream: &Stream, recorded: &Json, parse: &Json) -> Option<String> {
         node.scalar().unwrap_or_default(),
     );
     let theirs = (text(recorded, "tag"), text(recorded, "value"));
-    (node.kind() != Kind::Alias && ours != theirs).then(|| format!("{ours:?}, recorded {theirs:?}"))
+    (node.kind() != NodeKind::Alias && ours != theirs)
+        .then(|| format!("{ours:?}, recorded {theirs:?}"))
 }
 
 /// Compares by value; a text that serde_json cannot read back is compared as it is.
@@ -167,11 +168,11 @@ fn document(case: &Json) -> Vec<String> {
 }
 
 fn roots(stream: &Stream, case: &Json, wrong: &mut Vec<String>) {
-    let kind = |kind: Kind| match kind {
-        Kind::Mapping => "mapping",
-        Kind::Sequence => "sequence",
-        Kind::Scalar => "scalar",
-        Kind::Alias => "alias",
+    let kind = |kind: NodeKind| match kind {
+        NodeKind::Mapping => "mapping",
+        NodeKind::Sequence => "sequence",
+        NodeKind::Scalar => "scalar",
+        NodeKind::Alias => "alias",
     };
     let ours: Vec<Json> = stream
         .documents()

@@ -106,7 +106,7 @@ fn sorted(value: Value) -> Value {
 fn said(node: yaml::Node<'_>) -> Value {
     let node = node.target().unwrap_or(node);
     match node.kind() {
-        yaml::Kind::Mapping => {
+        yaml::NodeKind::Mapping => {
             let fields = node
                 .entries()
                 .filter_map(|entry| Some((entry.key.key_text()?.to_owned(), said(entry.value))));
@@ -114,7 +114,7 @@ fn said(node: yaml::Node<'_>) -> Value {
                 fields.filter(|(_, value)| !empty(value)).collect();
             Value::Object(fields.into_iter().collect())
         }
-        yaml::Kind::Sequence => {
+        yaml::NodeKind::Sequence => {
             Value::Array(node.items().map(said).filter(|item| !empty(item)).collect())
         }
         _ if node.is_null() => Value::Null,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use testkit::sim::{Cell, Matrix, Mutant, Outcome, Scenario, Sim, Tally, print, zeros};
+use testkit::sim::{Cell, Matrix, Mutant, Scenario, SeedOutcome, Sim, Tally, print, zeros};
 
 /// Seeds of one run; `OFFSHOOT_SIM_SEEDS` asks for others (`FROM..TO` or a number), `cargo xtask sim`
 /// for any. So many strike with every fault at every side effect, which is asserted.
@@ -42,13 +42,13 @@ fn asked() -> Option<Vec<u64>> {
     Some((from.parse().ok()?..to.parse().ok()?).collect())
 }
 
-fn fail(outcome: &Outcome, why: &str) -> ! {
+fn fail(outcome: &SeedOutcome, why: &str) -> ! {
     let story = outcome.story.join("\n  ");
     panic!("seed {}: {why}\n  {story}", outcome.seed);
 }
 
 /// Runs seeds on all cores, each seed on one thread.
-fn run(sim: &Sim, seeds: Vec<u64>, mutant: Option<Mutant>, first: bool) -> Vec<Outcome> {
+fn run(sim: &Sim, seeds: Vec<u64>, mutant: Option<Mutant>, first: bool) -> Vec<SeedOutcome> {
     run_by(sim, seeds, first, move |sim, seed| sim.run(seed, mutant))
 }
 
@@ -57,8 +57,8 @@ fn run_by(
     sim: &Sim,
     seeds: Vec<u64>,
     first: bool,
-    walk: impl Fn(&Sim, u64) -> Outcome + Copy + Send + 'static,
-) -> Vec<Outcome> {
+    walk: impl Fn(&Sim, u64) -> SeedOutcome + Copy + Send + 'static,
+) -> Vec<SeedOutcome> {
     let next = Arc::new(AtomicU64::new(0));
     let seeds = Arc::new(seeds);
     let found = Arc::new(Mutex::new(Vec::new()));
@@ -104,7 +104,7 @@ fn nothing_is_lost_and_everything_comes_to_rest_whatever_strikes() {
         *tally.entry(strike.clone()).or_default() += count;
     }
     println!("{}", print(&tally));
-    let broken: Vec<&Outcome> = outcomes.iter().filter(|o| o.violation.is_some()).collect();
+    let broken: Vec<&SeedOutcome> = outcomes.iter().filter(|o| o.violation.is_some()).collect();
     for outcome in &broken {
         println!("seed {}: {:?}", outcome.seed, outcome.violation);
     }
@@ -181,7 +181,7 @@ fn no_target_is_ahead_of_its_step_whatever_strikes() {
     let mut seeds = rollouts(ROLLOUTS);
     seeds.extend(PINNED_ROLLOUTS);
     let outcomes = run_by(&sim, seeds, false, |sim, seed| sim.run_rollout(seed, None));
-    let broken: Vec<&Outcome> = outcomes.iter().filter(|o| o.violation.is_some()).collect();
+    let broken: Vec<&SeedOutcome> = outcomes.iter().filter(|o| o.violation.is_some()).collect();
     for outcome in &broken {
         println!("seed {}: {:?}", outcome.seed, outcome.violation);
     }

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::Place;
+use super::CommentPlace;
 use super::comment::line_place;
 use super::geometry::{Slot, View};
 use crate::document::Document;
 use crate::node::Node;
-use crate::tree::{Id, Kind, Style};
+use crate::tree::{Id, NodeKind, Style};
 
 /// The comments of one entry at one place, with the blank lines around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl<'a> Attachments<'a> {
     /// The comments at one place of a node: above or beside the entry that it is the value of, or below the last entry of the
     /// collection that it is. The root has what stands before the first entry above it.
     #[must_use]
-    pub fn of(&self, node: Node<'_>, place: Place) -> Option<&Attached<'a>> {
+    pub fn of(&self, node: Node<'_>, place: CommentPlace) -> Option<&Attached<'a>> {
         self.all.get(&(node.id, place as u8))
     }
 
@@ -46,7 +46,7 @@ impl<'a> Attachments<'a> {
     pub fn with_header_shared(mut self, document: Document<'a>, share: usize) -> Self {
         let view = document.stream.view(document.index);
         let root = view.tree.root;
-        let header = self.all.get_mut(&(root, Place::Head as u8));
+        let header = self.all.get_mut(&(root, CommentPlace::Head as u8));
         let Some(header) = header.filter(|_| view.slots(root) > 0) else {
             return self;
         };
@@ -65,7 +65,7 @@ impl<'a> Attachments<'a> {
         };
         header.range.end = at;
         let first = view.slot(root, 0).value;
-        self.all.insert((first, Place::Head as u8), below);
+        self.all.insert((first, CommentPlace::Head as u8), below);
         self
     }
 }
@@ -110,7 +110,7 @@ impl<'a> AttachedWalk<'a> {
     /// Every entry of a collection, and what is inside.
     fn collection(&mut self, id: Id) {
         let view = self.view;
-        if !matches!(view.node(id).kind, Kind::Mapping | Kind::Sequence) {
+        if !matches!(view.node(id).kind, NodeKind::Mapping | NodeKind::Sequence) {
             return;
         }
         for index in 0..view.slots(id) {
@@ -182,8 +182,8 @@ impl<'a> AttachedWalk<'a> {
         let view = self.view;
         let places = closed
             .iter()
-            .map(|(id, column)| (*id, *column, Place::Foot));
-        let places = places.chain(above.map(|above| (above.id, above.column, Place::Head)));
+            .map(|(id, column)| (*id, *column, CommentPlace::Foot));
+        let places = places.chain(above.map(|above| (above.id, above.column, CommentPlace::Head)));
         let mut parts: Vec<_> = places
             .map(|(id, column, place)| {
                 let attached = Attached {
@@ -264,7 +264,7 @@ impl<'a> AttachedWalk<'a> {
         };
         self.out
             .all
-            .insert((slot.value, Place::Line as u8), attached);
+            .insert((slot.value, CommentPlace::Line as u8), attached);
     }
 }
 
@@ -310,7 +310,7 @@ c:
 # the end
 ";
 
-    fn found(text: &str, keys: &[&str], item: Option<usize>, place: Place) -> Vec<String> {
+    fn found(text: &str, keys: &[&str], item: Option<usize>, place: CommentPlace) -> Vec<String> {
         let stream = Stream::parse(text, &Limits::default()).unwrap();
         let document = stream.document(0).unwrap();
         let mut node = document
@@ -337,22 +337,27 @@ c:
         let spread = TEXT.replace("\n", "\n\n").replace("[\n\n", "[\n");
         for text in [TEXT, &squeezed, &spread] {
             for (keys, item, place, wanted) in [
-                (&[][..], None, Place::Head, &["# licence", "# about it"][..]),
-                (&["a"], None, Place::Head, &[]),
-                (&["b"], None, Place::Head, &["# of b"]),
-                (&["b"], None, Place::Line, &["# beside b"]),
-                (&["b"], Some(0), Place::Line, &["# beside x"]),
-                (&["b"], Some(1), Place::Head, &["# of y"]),
+                (
+                    &[][..],
+                    None,
+                    CommentPlace::Head,
+                    &["# licence", "# about it"][..],
+                ),
+                (&["a"], None, CommentPlace::Head, &[]),
+                (&["b"], None, CommentPlace::Head, &["# of b"]),
+                (&["b"], None, CommentPlace::Line, &["# beside b"]),
+                (&["b"], Some(0), CommentPlace::Line, &["# beside x"]),
+                (&["b"], Some(1), CommentPlace::Head, &["# of y"]),
                 (
                     &["b"],
                     None,
-                    Place::Foot,
+                    CommentPlace::Foot,
                     &["# behind y", "# behind the list"],
                 ),
-                (&["c"], None, Place::Head, &["# of c"]),
-                (&["c", "d"], Some(0), Place::Line, &["# one"]),
-                (&["c"], None, Place::Foot, &["# behind d", "# too"]),
-                (&[], None, Place::Foot, &["# the end"]),
+                (&["c"], None, CommentPlace::Head, &["# of c"]),
+                (&["c", "d"], Some(0), CommentPlace::Line, &["# one"]),
+                (&["c"], None, CommentPlace::Foot, &["# behind d", "# too"]),
+                (&[], None, CommentPlace::Foot, &["# the end"]),
             ] {
                 assert_eq!(
                     found(text, keys, item, place),
@@ -371,8 +376,10 @@ c:
         let comments = ["# licence", "# about it"];
         for (share, end) in [(0, 0), (1, 10), (2, 22), (9, 22)] {
             let attachments = document.attachments().with_header_shared(document, share);
-            let header = attachments.of(root, Place::Head).unwrap();
-            let first = attachments.of(root.get("a").unwrap(), Place::Head).unwrap();
+            let header = attachments.of(root, CommentPlace::Head).unwrap();
+            let first = attachments
+                .of(root.get("a").unwrap(), CommentPlace::Head)
+                .unwrap();
             assert_eq!(
                 [&header.comments[..], &first.comments[..]].concat(),
                 comments
@@ -382,7 +389,7 @@ c:
                 (header.range.clone(), first.range.clone()),
                 (0..end, end..22)
             );
-            let foot = attachments.of(root, Place::Foot).unwrap();
+            let foot = attachments.of(root, CommentPlace::Foot).unwrap();
             assert_eq!(foot.comments, ["# the end"]);
         }
     }

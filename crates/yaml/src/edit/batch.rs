@@ -14,7 +14,7 @@ use super::splice;
 use crate::error::{Error, ErrorKind};
 use crate::path::Path;
 use crate::stream::Stream;
-use crate::tree::{Id, Kind, NONE};
+use crate::tree::{Id, NONE, NodeKind};
 
 /// Changes that are gathered for the first step. As long as they go together, each next step takes twice as many, so
 /// that a document is written few times; where they do not, few were gathered in vain.
@@ -108,7 +108,7 @@ fn gather<'e>(
     }
     let tree = stream.tree(doc);
     // A change of an anchored node is seen elsewhere.
-    if tree.root == NONE || tree.nodes.iter().any(|node| node.kind == Kind::Alias) {
+    if tree.root == NONE || tree.nodes.iter().any(|node| node.kind == NodeKind::Alias) {
         return step;
     }
     while step.ops.len() < most {

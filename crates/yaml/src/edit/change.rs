@@ -1,6 +1,6 @@
 //! One change of a document's tree, and what it brings in.
 
-use super::comment::Place;
+use super::comment::CommentPlace;
 use super::fragment::Fragment;
 use crate::error::Error;
 use crate::quote::Context;
@@ -33,7 +33,7 @@ pub(super) enum Op {
     /// Another comment at the entry of a node.
     Comment {
         node: Id,
-        place: Place,
+        place: CommentPlace,
         text: String,
     },
 }

@@ -4,12 +4,12 @@ use super::change::{New, Op};
 use super::lowered::{Lowered, create, expand, insertion, widened};
 use super::surroundings::is_pair;
 use super::walk::Reached;
-use super::{Edit, Fragment, Place, verify};
+use super::{CommentPlace, Edit, Fragment, verify};
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
-use crate::path::{Path, Step};
+use crate::path::{NodeStep, Path};
 use crate::scalar::Reader;
-use crate::tree::{Id, Kind, NONE};
+use crate::tree::{Id, NONE, NodeKind};
 use crate::value::Value;
 
 pub(super) fn insert(
@@ -28,7 +28,7 @@ pub(super) fn insert(
         Reached::Alias(node) => return expand(node),
         Reached::Found(node) => node,
     };
-    if node.kind() == Kind::Alias {
+    if node.kind() == NodeKind::Alias {
         return expand(node);
     }
     match check_collection(node, index, key)? {
@@ -60,9 +60,9 @@ enum Holds {
 
 fn check_collection(node: Node<'_>, index: usize, key: Option<&String>) -> Result<Holds, Error> {
     let kind = if key.is_some() {
-        Kind::Mapping
+        NodeKind::Mapping
     } else {
-        Kind::Sequence
+        NodeKind::Sequence
     };
     if node.is_null() {
         return Ok(Holds::Nothing);
@@ -98,8 +98,8 @@ pub(super) fn remove(reached: Reached<'_>, path: &Path) -> Result<Lowered, Error
             at: Some(node),
             steps,
         } if steps + 1 == path.steps().len() => match path.last() {
-            Some(Step::Key(key))
-                if node.kind() == Kind::Mapping && node.effective(key).is_some() =>
+            Some(NodeStep::Key(key))
+                if node.kind() == NodeKind::Mapping && node.effective(key).is_some() =>
             {
                 unmerge(node, path)
             }
@@ -133,7 +133,7 @@ fn unmerge(node: Node<'_>, path: &Path) -> Result<Lowered, Error> {
             .into_iter()
             .filter(|(key, _)| node.get(key).is_none())
         {
-            if path.last() != Some(&Step::Key(key.clone())) {
+            if path.last() != Some(&NodeStep::Key(key.clone())) {
                 let index = at + 1 + edits.len();
                 edits.push(Edit::InsertKey {
                     path: parent.clone(),
@@ -156,7 +156,7 @@ fn position(node: Node<'_>) -> Option<(Id, usize)> {
     let at = node.stream.tree(node.doc).place(node.id)?;
     Some((
         parent.id,
-        if parent.kind() == Kind::Mapping {
+        if parent.kind() == NodeKind::Mapping {
             at / 2
         } else {
             at
@@ -176,11 +176,11 @@ pub(super) fn rename(reached: Reached<'_>, path: &Path, to: &str) -> Result<Lowe
             });
         }
     };
-    let place = position(node).filter(|(parent, _)| node.with(*parent).kind() == Kind::Mapping);
+    let place = position(node).filter(|(parent, _)| node.with(*parent).kind() == NodeKind::Mapping);
     let Some((parent, index)) = place else {
         return Err(node.error(ErrorKind::Path, "only entries of mappings have a key"));
     };
-    if path.last() == Some(&Step::Key(to.to_owned())) {
+    if path.last() == Some(&NodeStep::Key(to.to_owned())) {
         return Ok(Lowered::Nothing);
     }
     if node.with(parent).get(to).is_some() {
@@ -206,7 +206,7 @@ pub(super) fn set_fragment(
             new: New::Copy(fragment.clone()),
         })),
         Reached::Missing { .. } => match (path.parent(), path.last()) {
-            (Some(parent), Some(Step::Key(key))) => {
+            (Some(parent), Some(NodeStep::Key(key))) => {
                 Ok(Lowered::Edits(vec![Edit::InsertKeyFragment {
                     path: parent,
                     index: usize::MAX,
@@ -214,7 +214,7 @@ pub(super) fn set_fragment(
                     fragment: fragment.clone(),
                 }]))
             }
-            (Some(parent), Some(Step::Index(index))) => {
+            (Some(parent), Some(NodeStep::Index(index))) => {
                 Ok(Lowered::Edits(vec![Edit::InsertFragment {
                     path: parent,
                     index: *index,
@@ -238,7 +238,7 @@ pub(super) fn insert_fragment(
 ) -> Result<Lowered, Error> {
     match reached {
         Reached::Alias(node) => return expand(node),
-        Reached::Found(node) if node.kind() == Kind::Alias => return expand(node),
+        Reached::Found(node) if node.kind() == NodeKind::Alias => return expand(node),
         Reached::Found(node) => {
             if matches!(check_collection(node, index, key)?, Holds::Entries) {
                 let new = New::Copy(fragment.clone());
@@ -278,7 +278,7 @@ pub(super) fn insert_fragment(
         let text = line.text.to_owned();
         edits.push(Edit::SetComment {
             path: place.clone(),
-            place: Place::Line,
+            place: CommentPlace::Line,
             text,
         });
     }
@@ -286,7 +286,7 @@ pub(super) fn insert_fragment(
         let text: Vec<&str> = comments.head.iter().map(|comment| comment.text).collect();
         edits.push(Edit::SetComment {
             path: place,
-            place: Place::Head,
+            place: CommentPlace::Head,
             text: text.join("\n"),
         });
     }

@@ -32,7 +32,7 @@ pub struct Comments<'a> {
 
 /// Which comment of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum CommentPlace {
     /// Above.
     Head,
     /// On the line.
@@ -41,7 +41,7 @@ pub enum Place {
     Foot,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CommentPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Head => "head",
@@ -105,7 +105,7 @@ impl<'a> Document<'a> {
 pub(super) fn patches(
     view: View<'_>,
     id: Id,
-    place: Place,
+    place: CommentPlace,
     text: &str,
 ) -> Result<Vec<Patch>, Error> {
     let lines: Vec<String> = text
@@ -132,7 +132,7 @@ pub(super) fn patches(
     };
     let eol = view.eol(slot.start);
     match place {
-        Place::Line => {
+        CommentPlace::Line => {
             if lines.len() > 1 {
                 return Err(unwritable("a line comment is one line"));
             }
@@ -140,14 +140,14 @@ pub(super) fn patches(
             let at = old.map_or_else(|| line_place(view, &slot), |old| old.start as usize);
             Ok(line(view, old, at, lines.first().map(String::as_str)))
         }
-        Place::Head if !view.first_on_line(slot.start) => {
+        CommentPlace::Head if !view.first_on_line(slot.start) => {
             Err(unwritable("there is no line above this entry"))
         }
-        Place::Head => {
+        CommentPlace::Head => {
             let range = view.head(parent, index);
             Ok(vec![Patch::new(range, block(&lines, slot.col, eol))])
         }
-        Place::Foot => {
+        CommentPlace::Foot => {
             if view.node(parent).style == Style::Flow {
                 return Err(unwritable("there is no line below this entry"));
             }
@@ -215,12 +215,12 @@ fn block(lines: &[String], col: usize, eol: &str) -> String {
         .collect()
 }
 
-fn root(view: View<'_>, id: Id, place: Place, lines: &[String]) -> Option<Vec<Patch>> {
+fn root(view: View<'_>, id: Id, place: CommentPlace, lines: &[String]) -> Option<Vec<Patch>> {
     let node = view.node(id);
     let start = node.start as usize;
     debug_assert_eq!(node.parent, NONE);
     match place {
-        Place::Head if view.first_on_line(start) => {
+        CommentPlace::Head if view.first_on_line(start) => {
             let line = view.line_start(start);
             let bom = if view.text.starts_with('\u{feff}') {
                 3
@@ -236,7 +236,7 @@ fn root(view: View<'_>, id: Id, place: Place, lines: &[String]) -> Option<Vec<Pa
                 block(lines, 0, view.eol(start)),
             )])
         }
-        Place::Line if node.style != Style::Block && lines.len() <= 1 => {
+        CommentPlace::Line if node.style != Style::Block && lines.len() <= 1 => {
             let end = node.end as usize;
             let old = view.comment_after(end);
             Some(line(view, old, end, lines.first().map(String::as_str)))

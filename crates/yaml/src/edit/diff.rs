@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Edit;
 use crate::node::Node;
-use crate::path::{Path, Step};
+use crate::path::{NodeStep, Path};
 use crate::value::Value;
 
 /// Sequences up to this product of lengths are compared item by item with each other.
@@ -77,7 +77,7 @@ pub(super) fn sequence(node: Node<'_>, path: &Path, items: &[Value]) -> Vec<Edit
         if a != usize::MAX {
             if !old[a].equals(&items[b]) {
                 edits.push(Edit::Set {
-                    path: path.join(Step::Index(a)),
+                    path: path.join(NodeStep::Index(a)),
                     value: items[b].clone(),
                 });
             }

@@ -6,7 +6,7 @@ use super::geometry::{Slot, View};
 use super::surroundings::{context, format};
 use crate::error::Error;
 use crate::quote::{self, Context};
-use crate::tree::{Content, Id, Kind, NONE, Style};
+use crate::tree::{Content, Id, NONE, NodeKind, Style};
 use crate::write::{At, Format, Marker, Writer};
 
 pub(super) fn insert(
@@ -132,7 +132,7 @@ pub(super) fn rename(view: View<'_>, parent: Id, index: usize, to: &str) -> Vec<
         _ => Style::Plain,
     };
     let text = quote::string(to, like, context(view, parent));
-    let from = if key.kind == Kind::Alias {
+    let from = if key.kind == NodeKind::Alias {
         key.start
     } else {
         key.content

@@ -6,7 +6,7 @@ use crate::node::Node;
 use crate::quote::{self, Context};
 use crate::scalar::Reader;
 use crate::stream::Stream;
-use crate::tree::{Id, Kind, NONE, Style};
+use crate::tree::{Id, NONE, NodeKind, Style};
 use crate::value::Value;
 use crate::write::{At, Writer};
 
@@ -168,7 +168,7 @@ impl Fragment {
             return;
         }
         let lead = self.leading_comment();
-        let col = writer.collection_column(node.kind() == Kind::Sequence, at);
+        let col = writer.collection_column(node.kind() == NodeKind::Sequence, at);
         writer.open_collection(col, at, lead.is_some());
         self.block(writer, col, lead);
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::tree::{CommentData, Id, Kind, NONE, NodeData, Style, Tree};
+use crate::tree::{CommentData, Id, NONE, NodeData, NodeKind, Style, Tree};
 
 /// A document's text with its tree.
 #[derive(Debug, Clone, Copy)]
@@ -115,7 +115,7 @@ impl<'a> View<'a> {
     /// The entries or items of a collection.
     pub(crate) fn slots(&self, id: Id) -> usize {
         let children = self.tree.children(id).len();
-        if self.node(id).kind == Kind::Mapping {
+        if self.node(id).kind == NodeKind::Mapping {
             children / 2
         } else {
             children
@@ -126,7 +126,7 @@ impl<'a> View<'a> {
     pub(crate) fn slot(&self, id: Id, index: usize) -> Slot {
         let collection = self.node(id);
         let children = self.tree.children(id);
-        if collection.kind == Kind::Mapping {
+        if collection.kind == NodeKind::Mapping {
             let (key, value) = (children[index * 2], children[index * 2 + 1]);
             let (k, v) = (self.node(key), self.node(value));
             let start = if k.mark == NONE { k.start } else { k.mark } as usize;
@@ -169,7 +169,7 @@ impl<'a> View<'a> {
             return None;
         }
         let at = self.tree.place(id)?;
-        let index = if self.node(parent).kind == Kind::Mapping {
+        let index = if self.node(parent).kind == NodeKind::Mapping {
             at / 2
         } else {
             at

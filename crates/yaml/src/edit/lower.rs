@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::node::Node;
 use crate::path::Path;
 use crate::stream::Stream;
-use crate::tree::Kind;
+use crate::tree::NodeKind;
 use crate::value::Value;
 
 /// Steps that one edit may take, far more than any document has nodes for; stops a mistake of ours from looping.
@@ -134,18 +134,18 @@ fn set_found(node: Node<'_>, path: &Path, value: &Value) -> Result<Lowered, Erro
     if node.equals(value) {
         return Ok(Lowered::Nothing);
     }
-    let simple = node.kind() != Kind::Alias
+    let simple = node.kind() != NodeKind::Alias
         && node.duplicate_keys().is_empty()
         && node
             .entries()
             .all(|entry| !entry.is_merge() && entry.key.as_str().is_some());
     let edits = match (node.kind(), value) {
-        (Kind::Mapping, Value::Map(entries))
+        (NodeKind::Mapping, Value::Map(entries))
             if simple && !entries.is_empty() && node.entries().len() > 0 =>
         {
             super::diff::mapping(node, path, entries)
         }
-        (Kind::Sequence, Value::Seq(items)) if !items.is_empty() && node.items().len() > 0 => {
+        (NodeKind::Sequence, Value::Seq(items)) if !items.is_empty() && node.items().len() > 0 => {
             super::diff::sequence(node, path, items)
         }
         _ => {

@@ -5,9 +5,9 @@ use super::surroundings::is_pair;
 use super::{Edit, Fragment};
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
-use crate::path::{Path, Step};
+use crate::path::{NodeStep, Path};
 use crate::scalar::Reader;
-use crate::tree::{Kind, NONE};
+use crate::tree::{NONE, NodeKind};
 use crate::value::Value;
 
 /// What an edit comes down to on the document as it is.
@@ -33,14 +33,14 @@ pub(super) fn expand(alias: Node<'_>) -> Result<Lowered, Error> {
 }
 
 /// Wraps a value into the mappings that the rest of a path asks for.
-fn nested(steps: &[Step], value: Value, at: impl Fn(String) -> Error) -> Result<Value, Error> {
+fn nested(steps: &[NodeStep], value: Value, at: impl Fn(String) -> Error) -> Result<Value, Error> {
     steps
         .iter()
         .rev()
         .try_fold(value, |value, step| match step {
-            Step::Key(key) => Ok(Value::Map(vec![(key.clone(), value)])),
-            Step::Index(0) => Ok(Value::Seq(vec![value])),
-            Step::Index(index) => Err(at(format!("a new sequence has no item {index}"))),
+            NodeStep::Key(key) => Ok(Value::Map(vec![(key.clone(), value)])),
+            NodeStep::Index(0) => Ok(Value::Seq(vec![value])),
+            NodeStep::Index(index) => Err(at(format!("a new sequence has no item {index}"))),
         })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn create(
     };
     let message = |text| node.error(ErrorKind::Path, text);
     let rest = &path.steps()[done..];
-    if node.kind() == Kind::Scalar || node.children().is_empty() {
+    if node.kind() == NodeKind::Scalar || node.children().is_empty() {
         let new = New::Value(nested(rest, value, message)?);
         return Ok(Lowered::Change(Op::Replace { node: node.id, new }));
     }
@@ -66,8 +66,8 @@ pub(super) fn create(
         return Ok(Lowered::Nothing);
     };
     let key = match step {
-        Step::Key(key) => Some(key),
-        Step::Index(_) => None,
+        NodeStep::Key(key) => Some(key),
+        NodeStep::Index(_) => None,
     };
     // A value below a merged one overrides a copy of it.
     let merged = key
@@ -103,7 +103,12 @@ pub(super) fn create(
 }
 
 pub(super) fn insertion(node: Node<'_>, index: usize, key: Option<String>, new: New) -> Op {
-    let slots = node.children().len() / if node.kind() == Kind::Mapping { 2 } else { 1 };
+    let slots = node.children().len()
+        / if node.kind() == NodeKind::Mapping {
+            2
+        } else {
+            1
+        };
     Op::Insert {
         parent: node.id,
         index: index.min(slots),

@@ -31,11 +31,11 @@ use crate::error::{Error, ErrorKind};
 use crate::parse::{self, Doc};
 use crate::path::Path;
 use crate::stream::Stream;
-use crate::tree::{Kind, NONE};
+use crate::tree::{NONE, NodeKind};
 use crate::value::Value;
 
 pub use attached::{Attached, Attachments};
-pub use comment::{Comment, Comments, Place};
+pub use comment::{Comment, CommentPlace, Comments};
 pub use fragment::Fragment;
 use geometry::View;
 
@@ -139,7 +139,7 @@ pub enum Edit {
         /// The entry or item.
         path: Path,
         /// Which comment.
-        place: Place,
+        place: CommentPlace,
         /// The lines; a `#` is added where it is missing.
         text: String,
     },
@@ -327,7 +327,7 @@ impl Stream {
         let docs: Vec<Doc> = docs.collect();
         let far = docs[doc + 1..].iter().any(|later| {
             let mut nodes = later.tree.nodes.iter();
-            nodes.any(|node| node.kind == Kind::Alias && node.children.start == NONE)
+            nodes.any(|node| node.kind == NodeKind::Alias && node.children.start == NONE)
         });
         if far {
             // A later document refers to an anchor of an earlier one, perhaps of this one.

@@ -10,15 +10,15 @@ use crate::node::Node;
 use crate::path::Path;
 use crate::scalar::Reader;
 use crate::stream::Stream;
-use crate::tree::{Id, Kind, Style};
+use crate::tree::{Id, NodeKind, Style};
 use crate::value::Value;
 
 /// Looks at an order: it names every item once.
 pub(super) fn order(reached: Reached<'_>, path: &Path, order: &[usize]) -> Result<Lowered, Error> {
     let node = match reached {
         Reached::Alias(node) => return expand(node),
-        Reached::Found(node) if node.kind() == Kind::Alias => return expand(node),
-        Reached::Found(node) if node.kind() == Kind::Sequence => node,
+        Reached::Found(node) if node.kind() == NodeKind::Alias => return expand(node),
+        Reached::Found(node) if node.kind() == NodeKind::Sequence => node,
         Reached::Found(node) => {
             return Err(node.error(ErrorKind::Path, format!("{path} is no sequence")));
         }

@@ -8,7 +8,7 @@ use super::geometry::{Slot, View};
 use super::surroundings::{context, format};
 use crate::error::{Error, ErrorKind};
 use crate::quote::{self, Context};
-use crate::tree::{Id, Kind, NONE, NodeData, Style};
+use crate::tree::{Id, NONE, NodeData, NodeKind, Style};
 use crate::value::Value;
 use crate::write::{At, Format, Marker, Writer, value_is_block};
 
@@ -30,7 +30,7 @@ pub(super) fn replace(view: View<'_>, id: Id, new: &New) -> Result<Vec<Patch>, E
         ));
     }
     let like = match (node.kind, new) {
-        (Kind::Scalar, _) if node.start != node.end => node.style,
+        (NodeKind::Scalar, _) if node.start != node.end => node.style,
         _ => Style::Literal,
     };
     match context(view, parent) {
@@ -42,7 +42,7 @@ pub(super) fn replace(view: View<'_>, id: Id, new: &New) -> Result<Vec<Patch>, E
 /// The anchor and the foreign tag of a node, which stay when its value changes.
 fn kept_properties(view: View<'_>, node: &NodeData, new: &New) -> String {
     let mut kept = Vec::new();
-    if !node.anchor.is_empty() && node.kind != Kind::Alias {
+    if !node.anchor.is_empty() && node.kind != NodeKind::Alias {
         kept.push(format!(
             "&{}",
             &view.text[node.anchor.start as usize..node.anchor.end as usize]
@@ -53,8 +53,8 @@ fn kept_properties(view: View<'_>, node: &NodeData, new: &New) -> String {
         New::Value(_) => {
             // A foreign tag makes a string of every scalar; a collection stays one whatever its tag says.
             let stays = match (new, node.kind) {
-                (New::Value(Value::Map(_)), Kind::Mapping)
-                | (New::Value(Value::Seq(_)), Kind::Sequence) => true,
+                (New::Value(Value::Map(_)), NodeKind::Mapping)
+                | (New::Value(Value::Seq(_)), NodeKind::Sequence) => true,
                 (New::Value(Value::Str(_) | Value::Seq(_) | Value::Map(_)), _) => node
                     .tag
                     .as_deref()
@@ -148,7 +148,7 @@ fn fill_brackets(view: View<'_>, slot: &Slot, new: &New) -> Option<Patch> {
     let [item] = items.as_slice() else {
         return None;
     };
-    if node.style != Style::Flow || node.kind != Kind::Sequence || value_is_block(item) {
+    if node.style != Style::Flow || node.kind != NodeKind::Sequence || value_is_block(item) {
         return None;
     }
     let brackets = view.text[node.content as usize..node.end as usize] == *"[]";
@@ -185,7 +185,7 @@ fn replace_root(view: View<'_>, id: Id, kept: &str, new: &New) -> Vec<Patch> {
     };
     let format = format(view, start);
     let mut writer = Writer::new(&format);
-    let flow = node.style == Style::Flow && node.kind != Kind::Scalar;
+    let flow = node.style == Style::Flow && node.kind != NodeKind::Scalar;
     if flow && matches!(new, New::Value(_)) {
         let context = context(view, id);
         writer.properties(kept);

@@ -7,7 +7,7 @@ use super::{Patch, comment, entries, flow, order, patched, replace, verify};
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
 use crate::stream::Stream;
-use crate::tree::{Id, Kind, NONE, Style, Tree};
+use crate::tree::{Id, NONE, NodeKind, Style, Tree};
 use crate::value::Value;
 
 /// What became of a change.
@@ -148,7 +148,7 @@ fn dangling(tree: &Tree, op: &Op) -> Option<Id> {
             (node + 1, subtree_end(tree, *node))
         }
         Op::Remove { parent, index } => {
-            let pair = tree.node(*parent).kind == Kind::Mapping;
+            let pair = tree.node(*parent).kind == NodeKind::Mapping;
             let children = tree.children(*parent);
             let first = children[if pair { index * 2 } else { *index }];
             let last = children[if pair { index * 2 + 1 } else { *index }];
@@ -162,7 +162,7 @@ fn dangling(tree: &Tree, op: &Op) -> Option<Id> {
     let ids = (0..tree.nodes.len() as Id).filter(|id| !(from..to).contains(id));
     ids.into_iter().find(|id| {
         let node = tree.node(*id);
-        node.kind == Kind::Alias && (from..to).contains(&node.children.start)
+        node.kind == NodeKind::Alias && (from..to).contains(&node.children.start)
     })
 }
 
@@ -193,7 +193,7 @@ fn patches(view: View<'_>, op: &Op) -> Result<Vec<Patch>, Error> {
         } => entries::insert(view, *parent, *index, key.as_deref(), new),
         Op::Remove { parent, index } if view.slots(*parent) == 1 => {
             let empty = match view.node(*parent).kind {
-                Kind::Mapping => Value::map(),
+                NodeKind::Mapping => Value::map(),
                 _ => Value::Seq(Vec::new()),
             };
             replace::replace(view, *parent, &New::Value(empty))

@@ -4,7 +4,7 @@ use super::geometry::View;
 use crate::node::Node;
 use crate::quote::Context;
 use crate::scalar::{Reader, Scalar, plain};
-use crate::tree::{Content, Id, Kind, NONE, NodeData, Style};
+use crate::tree::{Content, Id, NONE, NodeData, NodeKind, Style};
 use crate::write::Format;
 
 /// How new text looks at a place.
@@ -38,7 +38,7 @@ pub(super) fn context(view: View<'_>, parent: Id) -> Context {
 /// Whether a node could stand in a JSON text as it is written.
 fn is_json(view: View<'_>, id: Id, node: &NodeData) -> bool {
     let key = || {
-        view.node(node.parent).kind == Kind::Mapping
+        view.node(node.parent).kind == NodeKind::Mapping
             && view.tree.place(id).is_some_and(|at| at % 2 == 0)
     };
     match (node.style, &node.value) {
@@ -57,7 +57,7 @@ fn is_json(view: View<'_>, id: Id, node: &NodeData) -> bool {
 
 /// Whether a node is a single pair inside a flow sequence, without brackets of its own.
 pub(super) fn is_pair(node: Node<'_>) -> bool {
-    node.kind() == Kind::Mapping && node.style() == Style::Flow && {
+    node.kind() == NodeKind::Mapping && node.style() == Style::Flow && {
         let view = node.stream.view(node.doc);
         let content = node.data().content;
         // The pair's key may itself stand in braces.

@@ -7,7 +7,7 @@ use super::fragment::Fragment;
 use crate::node::Node;
 use crate::scalar::Reader;
 use crate::stream::Stream;
-use crate::tree::{Id, Kind, NONE, Style};
+use crate::tree::{Id, NONE, NodeKind, Style};
 use crate::value::Value;
 
 /// Whether `new` holds what `ops` make of `old`, and nothing else.
@@ -77,7 +77,7 @@ fn has_float_beyond_json(value: &Value) -> bool {
 fn has_alias(node: Node<'_>) -> bool {
     let mut open = vec![node];
     while let Some(node) = open.pop() {
-        if node.kind() == Kind::Alias {
+        if node.kind() == NodeKind::Alias {
             return true;
         }
         open.extend(node.children().iter().map(|id| node.with(*id)));
@@ -162,7 +162,7 @@ impl<'o> SideBySide<'o> {
             if !own {
                 return false;
             }
-            if a.kind() == Kind::Alias {
+            if a.kind() == NodeKind::Alias {
                 self.pairs.push((a.id, b.id));
             } else if !self.children(a, b, &mut open) {
                 return false;
@@ -189,7 +189,7 @@ impl<'o> SideBySide<'o> {
             return order.len() == new.len();
         }
         // Both are walked at once: what is inserted stands in the new one alone, what is removed in the old one alone.
-        let width = if a.kind() == Kind::Mapping { 2 } else { 1 };
+        let width = if a.kind() == NodeKind::Mapping { 2 } else { 1 };
         let mut rest = new.chunks_exact(width);
         for at in 0..=old.len() / width {
             for change in changes {

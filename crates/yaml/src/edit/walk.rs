@@ -3,9 +3,9 @@
 use crate::error::{Error, ErrorKind};
 use crate::keys;
 use crate::node::Node;
-use crate::path::{Path, Step};
+use crate::path::{NodeStep, Path};
 use crate::stream::Stream;
-use crate::tree::{Kind, NONE};
+use crate::tree::{NONE, NodeKind};
 
 /// Where a path leads.
 pub(super) enum Reached<'a> {
@@ -30,10 +30,10 @@ pub(super) fn walk<'a>(stream: &'a Stream, doc: usize, path: &Path) -> Result<Re
     };
     for (done, step) in path.steps().iter().enumerate() {
         let child = match (node.kind(), step) {
-            (Kind::Alias, _) => return Ok(Reached::Alias(node)),
-            (Kind::Scalar, _) if node.is_null() => None,
-            (Kind::Mapping, Step::Key(key)) => under(node, key)?,
-            (Kind::Sequence, Step::Index(index)) => item(node, *index)?,
+            (NodeKind::Alias, _) => return Ok(Reached::Alias(node)),
+            (NodeKind::Scalar, _) if node.is_null() => None,
+            (NodeKind::Mapping, NodeStep::Key(key)) => under(node, key)?,
+            (NodeKind::Sequence, NodeStep::Index(index)) => item(node, *index)?,
             (kind, step) => return Err(mismatch(node, kind, step)),
         };
         match child {
@@ -73,15 +73,15 @@ fn item(node: Node<'_>, index: usize) -> Result<Option<Node<'_>>, Error> {
     Ok(node.at(index))
 }
 
-fn mismatch(node: Node<'_>, kind: Kind, step: &Step) -> Error {
+fn mismatch(node: Node<'_>, kind: NodeKind, step: &NodeStep) -> Error {
     let wanted = match step {
-        Step::Key(_) => "mapping",
-        Step::Index(_) => "sequence",
+        NodeStep::Key(_) => "mapping",
+        NodeStep::Index(_) => "sequence",
     };
     let kind = match kind {
-        Kind::Mapping => "mapping",
-        Kind::Sequence => "sequence",
-        Kind::Scalar | Kind::Alias => "scalar",
+        NodeKind::Mapping => "mapping",
+        NodeKind::Sequence => "sequence",
+        NodeKind::Scalar | NodeKind::Alias => "scalar",
     };
     let message = format!("{} is a {kind}, not a {wanted}", named(node));
     node.error(ErrorKind::Path, message)

@@ -9,7 +9,7 @@ use crate::document::Document;
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
 use crate::scalar::{self, Reader};
-use crate::tree::{Id, Kind, NONE};
+use crate::tree::{Id, NONE, NodeKind};
 
 impl Value {
     /// Takes a document out of its text.
@@ -133,9 +133,9 @@ impl Build {
             self.open.push(key);
         }
         let (data, size) = match node.kind() {
-            Kind::Scalar => (Data::Scalar(scalar_of(node)), 1),
-            Kind::Alias => self.alias(node)?,
-            Kind::Sequence => {
+            NodeKind::Scalar => (Data::Scalar(scalar_of(node)), 1),
+            NodeKind::Alias => self.alias(node)?,
+            NodeKind::Sequence => {
                 let mut size = 1;
                 let mut items = Vec::with_capacity(node.items().len());
                 for item in node.items() {
@@ -151,7 +151,7 @@ impl Build {
                     size,
                 )
             }
-            Kind::Mapping => self.mapping(node)?,
+            NodeKind::Mapping => self.mapping(node)?,
         };
         let value = Value {
             data,

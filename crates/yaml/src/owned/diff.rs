@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Data, Map, NEW, Seq, Value};
-use crate::{Path, Step};
+use crate::{NodeStep, Path};
 
 /// Mappings up to this size are searched from their beginning.
 const FEW: usize = 16;
@@ -64,11 +64,11 @@ impl At<'_> {
             at = match at {
                 At::Root => break,
                 At::Key(above, key) => {
-                    steps.push(Step::Key((*key).to_owned()));
+                    steps.push(NodeStep::Key((*key).to_owned()));
                     above
                 }
                 At::Item(above, index) => {
-                    steps.push(Step::Index(*index));
+                    steps.push(NodeStep::Index(*index));
                     above
                 }
             };

@@ -3,12 +3,12 @@
 use super::diff::{Change, changes};
 use super::together::at_once;
 use super::{Data, Scalar, Value};
-use crate::edit::{Edit, Place, patches_of};
+use crate::edit::{CommentPlace, Edit, patches_of};
 use crate::error::Error;
 use crate::node::Node;
 use crate::scalar::{self, Reader};
 use crate::stream::Stream;
-use crate::{Kind, Limits, Path, Style};
+use crate::{Limits, NodeKind, Path, Style};
 
 /// The stream in which some documents say something else; nothing if all say it already.
 ///
@@ -50,13 +50,13 @@ fn says(node: Node<'_>, value: &Value) -> bool {
         Data::Scalar(scalar) => scalar.says(node),
         Data::Seq(seq) => {
             let items = node.items();
-            node.kind() == Kind::Sequence
+            node.kind() == NodeKind::Sequence
                 && items.len() == seq.items.len()
                 && items.zip(&seq.items).all(|(node, value)| says(node, value))
         }
         Data::Map(map) => {
             let entries = node.entries();
-            if node.kind() != Kind::Mapping || entries.len() != map.entries.len() {
+            if node.kind() != NodeKind::Mapping || entries.len() != map.entries.len() {
                 return false;
             }
             let named = |(entry, wanted): (crate::node::Entry<'_>, &super::Entry)| {
@@ -108,7 +108,7 @@ fn said_behind(value: &Value, at: &Path, edits: &mut Vec<Edit>) {
     if let Some(text) = value.comment() {
         edits.push(Edit::SetComment {
             path: at.clone(),
-            place: Place::Line,
+            place: CommentPlace::Line,
             text: text.to_owned(),
         });
     }
@@ -167,7 +167,7 @@ fn edits(change: Change) -> Vec<Edit> {
         }
         Change::Comment(path, text) => vec![Edit::SetComment {
             path,
-            place: Place::Line,
+            place: CommentPlace::Line,
             text: text.unwrap_or_default(),
         }],
     }
@@ -217,7 +217,7 @@ fn add(map: Path, key: String, value: &Value, index: usize) -> Vec<Edit> {
         let text = comment.to_owned();
         edits.push(Edit::SetComment {
             path: at,
-            place: Place::Line,
+            place: CommentPlace::Line,
             text,
         });
     }
@@ -244,7 +244,7 @@ impl Value {
 impl Scalar {
     /// Whether a node is this scalar, for the package tools.
     fn says(&self, node: Node<'_>) -> bool {
-        if node.kind() != Kind::Scalar {
+        if node.kind() != NodeKind::Scalar {
             return false;
         }
         let untouched = node.style() == self.style

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Doc;
 use super::parser::{Parser, ends_document};
-use super::token::{Kind, Spot};
+use super::token::{Spot, TokenKind};
 use crate::error::Error;
 use crate::tree::Tree;
 
@@ -48,19 +48,19 @@ impl Parser<'_> {
 
     /// Passes what stands before a document's content; says whether there is a document.
     fn begins(&mut self) -> Result<bool, Error> {
-        while !self.docs.is_empty() && matches!(self.peek().kind, Kind::DocumentEnd) {
+        while !self.docs.is_empty() && matches!(self.peek().kind, TokenKind::DocumentEnd) {
             self.take();
         }
         let directives = self.directives()?;
         let further = directives || !self.docs.is_empty();
         match self.peek().kind {
-            Kind::DocumentStart => {
+            TokenKind::DocumentStart => {
                 let end = self.take().end;
                 self.tree.explicit = true;
                 self.tree.head = self.relative(end);
                 Ok(true)
             }
-            Kind::End if !directives => Ok(false),
+            TokenKind::End if !directives => Ok(false),
             _ if further => Err(self.another()),
             _ => {
                 self.tree.head = self.mark_length();
@@ -86,14 +86,14 @@ impl Parser<'_> {
         let (mut any, mut version) = (false, false);
         loop {
             match self.peek().kind {
-                Kind::Version if version => {
+                TokenKind::Version if version => {
                     return Err(self.unexpected("found duplicate %YAML directive"));
                 }
-                Kind::Version => {
+                TokenKind::Version => {
                     version = true;
                     self.take();
                 }
-                Kind::TagDirective(number) => {
+                TokenKind::TagDirective(number) => {
                     let tag = &self.lexer.tags[number as usize];
                     let (handle, prefix) = (tag.handle.clone(), tag.rest.clone());
                     if self.tags.insert(handle, prefix).is_some() {
@@ -127,8 +127,8 @@ impl Parser<'_> {
     fn end_document(&mut self, first: bool) -> Result<(), Error> {
         let token = self.peek();
         let (Spot { at, line, .. }, end) = (token.spot, token.end);
-        let explicit = matches!(token.kind, Kind::DocumentEnd);
-        let refused = matches!(token.kind, Kind::Refused);
+        let explicit = matches!(token.kind, TokenKind::DocumentEnd);
+        let refused = matches!(token.kind, TokenKind::Refused);
         if refused || !first && !ends_document(token.kind) {
             return Err(self.another());
         }

@@ -1,7 +1,7 @@
 //! Keys without `?`: where one may have begun, and whether one did.
 
 use super::lexer::Lexer;
-use super::token::{Kind, LONGEST_KEY, SimpleKey, go_line};
+use super::token::{LONGEST_KEY, SimpleKey, TokenKind, go_line};
 use crate::error::Error;
 
 impl Lexer<'_> {
@@ -64,6 +64,6 @@ impl Lexer<'_> {
             self.tokens.truncate(token);
         }
         self.refused = Some(error.at_go_line(go_line(self.cursor.line)));
-        self.push(Kind::Refused, self.cursor.spot());
+        self.push(TokenKind::Refused, self.cursor.spot());
     }
 }

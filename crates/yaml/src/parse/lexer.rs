@@ -4,7 +4,7 @@
 //! decided as the package tools' reader decides it.
 
 use super::cursor::Cursor;
-use super::token::{Kind, LONGEST_KEY, SimpleKey, Spot, Tag, Token, go_line};
+use super::token::{LONGEST_KEY, SimpleKey, Spot, Tag, Token, TokenKind, go_line};
 use super::{block, names, plain, quoted};
 use crate::error::{Error, ErrorKind};
 use crate::tree::Style;
@@ -64,7 +64,12 @@ impl<'t> Lexer<'t> {
             }
             // All of these put an end to every key that may have begun: nothing is inserted before them any more.
             let last = self.tokens.last().map(|token| &token.kind);
-            if let Some(Kind::End | Kind::DocumentStart | Kind::DocumentEnd | Kind::Refused) = last
+            if let Some(
+                TokenKind::End
+                | TokenKind::DocumentStart
+                | TokenKind::DocumentEnd
+                | TokenKind::Refused,
+            ) = last
             {
                 return;
             }
@@ -76,7 +81,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// A token that begins at a spot and ends at the cursor.
-    pub(super) fn push(&mut self, kind: Kind, spot: Spot) {
+    pub(super) fn push(&mut self, kind: TokenKind, spot: Spot) {
         let end = self.cursor.pos as u32;
         self.tokens.push(Token { kind, spot, end });
     }
@@ -96,14 +101,17 @@ impl<'t> Lexer<'t> {
             // A line in which the text ends is ended by that.
             let ended = spot.line + u32::from(spot.col > 0);
             self.no_key().map_err(|e| e.at_go_line(go_line(ended)))?;
-            self.push(Kind::End, spot);
+            self.push(TokenKind::End, spot);
             return Ok(());
         };
         if at == self.cursor.row_start {
             if byte == b'%' {
                 return self.directive();
             }
-            for (marker, kind) in [(b'-', Kind::DocumentStart), (b'.', Kind::DocumentEnd)] {
+            for (marker, kind) in [
+                (b'-', TokenKind::DocumentStart),
+                (b'.', TokenKind::DocumentEnd),
+            ] {
                 if self.cursor.at_marker(marker) {
                     return self.marker(kind);
                 }
@@ -117,13 +125,13 @@ impl<'t> Lexer<'t> {
             return self.plain_entry(colon);
         }
         match byte {
-            b'[' => self.open(Kind::FlowSequence),
-            b'{' => self.open(Kind::FlowMapping),
-            b']' => self.shut(Kind::FlowSequenceEnd),
-            b'}' => self.shut(Kind::FlowMappingEnd),
+            b'[' => self.open(TokenKind::FlowSequence),
+            b'{' => self.open(TokenKind::FlowMapping),
+            b']' => self.shut(TokenKind::FlowSequenceEnd),
+            b'}' => self.shut(TokenKind::FlowMappingEnd),
             b',' => {
                 self.no_key()?;
-                self.indicator(Kind::Comma, true);
+                self.indicator(TokenKind::Comma, true);
                 Ok(())
             }
             b'-' if self.cursor.is_space(at + 1) => self.entry(),
@@ -133,9 +141,9 @@ impl<'t> Lexer<'t> {
                 self.may_be_key()?;
                 names::anchor(&mut self.cursor)?;
                 let kind = if byte == b'*' {
-                    Kind::Alias
+                    TokenKind::Alias
                 } else {
-                    Kind::Anchor
+                    TokenKind::Anchor
                 };
                 self.push(kind, spot);
                 Ok(())
@@ -144,7 +152,7 @@ impl<'t> Lexer<'t> {
                 self.may_be_key()?;
                 let tag = names::tag(&mut self.cursor)?;
                 let number = self.keep(tag);
-                self.push(Kind::Tag(number), spot);
+                self.push(TokenKind::Tag(number), spot);
                 Ok(())
             }
             b'|' | b'>' if !flow => self.block(),
@@ -178,11 +186,11 @@ impl<'t> Lexer<'t> {
     fn plain_entry(&mut self, colon: usize) -> Result<(), Error> {
         self.no_key()?;
         let spot = self.cursor.spot();
-        let mapping = begun(Kind::BlockMapping, spot);
+        let mapping = begun(TokenKind::BlockMapping, spot);
         self.begin_block(self.cursor.column(), mapping, self.tokens.len())?;
         self.may_begin = false;
         self.cursor.pos = colon + 1;
-        self.push(Kind::PlainKey, spot);
+        self.push(TokenKind::PlainKey, spot);
         Ok(())
     }
 
@@ -216,7 +224,7 @@ impl<'t> Lexer<'t> {
     /// Whether a comment on this row belongs to the token before it. None belongs to the dash of an item.
     fn has_comment(&self) -> bool {
         let last = self.tokens.last().map(|token| &token.kind);
-        !matches!(last, None | Some(Kind::Entry)) && !self.cursor.begins_row()
+        !matches!(last, None | Some(TokenKind::Entry)) && !self.cursor.begins_row()
     }
 
     /// Whether the blanks here stand before such a comment, of which the first may be a tab anywhere.
@@ -241,7 +249,7 @@ impl<'t> Lexer<'t> {
             return;
         }
         while self.indent > column {
-            self.push(Kind::BlockEnd, self.cursor.spot());
+            self.push(TokenKind::BlockEnd, self.cursor.spot());
             self.indent = self.indents.pop().unwrap_or(-1);
         }
     }
@@ -260,7 +268,7 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    fn begin_block_here(&mut self, kind: Kind) -> Result<(), Error> {
+    fn begin_block_here(&mut self, kind: TokenKind) -> Result<(), Error> {
         let token = begun(kind, self.cursor.spot());
         self.begin_block(self.cursor.column(), token, self.tokens.len())
     }
@@ -276,21 +284,21 @@ impl<'t> Lexer<'t> {
         self.may_begin = false;
         let spot = self.cursor.spot();
         let kind = match names::directive(&mut self.cursor)? {
-            None => Kind::Version,
-            Some(tag) => Kind::TagDirective(self.keep(tag)),
+            None => TokenKind::Version,
+            Some(tag) => TokenKind::TagDirective(self.keep(tag)),
         };
         self.push(kind, spot);
         Ok(())
     }
 
     /// Passes a document's marker. An end is passed with its line: its comment belongs to the document that ends.
-    fn marker(&mut self, kind: Kind) -> Result<(), Error> {
+    fn marker(&mut self, kind: TokenKind) -> Result<(), Error> {
         self.close_blocks(-1);
         self.no_key()?;
         self.may_begin = false;
         let spot = self.cursor.spot();
         self.cursor.pos += 3;
-        if matches!(kind, Kind::DocumentEnd) {
+        if matches!(kind, TokenKind::DocumentEnd) {
             self.cursor.pass_blanks();
             if self.cursor.peek() == Some(b'#') {
                 self.cursor.pass_comment();
@@ -302,14 +310,14 @@ impl<'t> Lexer<'t> {
     }
 
     /// Passes one character that has a meaning of its own.
-    fn indicator(&mut self, kind: Kind, may_begin: bool) {
+    fn indicator(&mut self, kind: TokenKind, may_begin: bool) {
         self.may_begin = may_begin;
         let spot = self.cursor.spot();
         self.cursor.pos += 1;
         self.push(kind, spot);
     }
 
-    fn open(&mut self, kind: Kind) -> Result<(), Error> {
+    fn open(&mut self, kind: TokenKind) -> Result<(), Error> {
         self.may_be_key()?;
         if self.keys.len() > self.depth {
             return Err(self.too_deep());
@@ -319,7 +327,7 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    fn shut(&mut self, kind: Kind) -> Result<(), Error> {
+    fn shut(&mut self, kind: TokenKind) -> Result<(), Error> {
         self.no_key()?;
         if self.in_flow() {
             self.keys.pop();
@@ -334,10 +342,10 @@ impl<'t> Lexer<'t> {
                 let message = "block sequence entries are not allowed in this context";
                 return Err(self.cursor.error(self.cursor.pos, message));
             }
-            self.begin_block_here(Kind::BlockSequence)?;
+            self.begin_block_here(TokenKind::BlockSequence)?;
         }
         self.no_key()?;
-        self.indicator(Kind::Entry, true);
+        self.indicator(TokenKind::Entry, true);
         Ok(())
     }
 
@@ -347,10 +355,10 @@ impl<'t> Lexer<'t> {
                 let message = "mapping keys are not allowed in this context";
                 return Err(self.cursor.error(self.cursor.pos, message));
             }
-            self.begin_block_here(Kind::BlockMapping)?;
+            self.begin_block_here(TokenKind::BlockMapping)?;
         }
         self.no_key()?;
-        self.indicator(Kind::Key, !self.in_flow());
+        self.indicator(TokenKind::Key, !self.in_flow());
         Ok(())
     }
 
@@ -361,15 +369,16 @@ impl<'t> Lexer<'t> {
                     let message = "mapping values are not allowed in this context";
                     return Err(self.cursor.error(self.cursor.pos, message));
                 }
-                self.begin_block_here(Kind::BlockMapping)?;
+                self.begin_block_here(TokenKind::BlockMapping)?;
             }
-            self.indicator(Kind::Value, !self.in_flow());
+            self.indicator(TokenKind::Value, !self.in_flow());
             return Ok(());
         };
-        self.tokens.insert(key.token, begun(Kind::Key, key.spot));
-        let mapping = begun(Kind::BlockMapping, key.spot);
+        self.tokens
+            .insert(key.token, begun(TokenKind::Key, key.spot));
+        let mapping = begun(TokenKind::BlockMapping, key.spot);
         self.begin_block(key.column, mapping, key.token)?;
-        self.indicator(Kind::Value, false);
+        self.indicator(TokenKind::Value, false);
         Ok(())
     }
 
@@ -414,7 +423,7 @@ impl<'t> Lexer<'t> {
             self.contents.len() as u32 - 1
         });
         self.tokens.push(Token {
-            kind: Kind::Scalar(style, number),
+            kind: TokenKind::Scalar(style, number),
             spot,
             end: end as u32,
         });
@@ -422,7 +431,7 @@ impl<'t> Lexer<'t> {
 }
 
 /// A token without a text: something begins there.
-fn begun(kind: Kind, spot: Spot) -> Token {
+fn begun(kind: TokenKind, spot: Spot) -> Token {
     let end = spot.at;
     Token { kind, spot, end }
 }

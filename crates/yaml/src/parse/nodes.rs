@@ -1,7 +1,7 @@
 //! The parser's nodes: properties, scalars, aliases, beginnings and ends of collections.
 
 use super::parser::{Expects, Frame, Parser, collection};
-use super::token::{Kind, Spot, Token};
+use super::token::{Spot, Token, TokenKind};
 use crate::error::{Error, ErrorKind};
 use crate::tree::{self, Content, Id, NONE, NodeData, Style};
 
@@ -19,23 +19,25 @@ impl<'t> Parser<'t> {
     /// that is indented no deeper than its key.
     pub(super) fn node(&mut self, mark: u32, block: bool, beside: bool) -> Result<(), Error> {
         let properties = match self.peek().kind {
-            Kind::Alias => {
+            TokenKind::Alias => {
                 let token = self.take();
                 return self.alias(token, mark);
             }
-            Kind::Anchor | Kind::Tag(_) => self.properties()?,
+            TokenKind::Anchor | TokenKind::Tag(_) => self.properties()?,
             _ => Properties::default(),
         };
         let token = self.peek();
         let spot = token.spot;
         match token.kind {
-            Kind::Scalar(..) => {
+            TokenKind::Scalar(..) => {
                 let token = self.take();
                 self.scalar(token, properties, mark);
                 Ok(())
             }
-            Kind::Entry if !beside => self.unfit(properties, mark),
-            Kind::BlockSequence | Kind::BlockMapping if !block => self.unfit(properties, mark),
+            TokenKind::Entry if !beside => self.unfit(properties, mark),
+            TokenKind::BlockSequence | TokenKind::BlockMapping if !block => {
+                self.unfit(properties, mark)
+            }
             _ => match collection(token.kind) {
                 None => self.unfit(properties, mark),
                 Some(kind) => {
@@ -52,7 +54,7 @@ impl<'t> Parser<'t> {
     /// A token that begins no node: properties alone are an empty scalar.
     fn unfit(&mut self, properties: Properties<'t>, mark: u32) -> Result<(), Error> {
         if properties.start.is_some() {
-            let node = self.blank(tree::Kind::Scalar, self.behind(), properties, mark);
+            let node = self.blank(tree::NodeKind::Scalar, self.behind(), properties, mark);
             self.add(NodeData {
                 value: Content::Owned("".into()),
                 ..node
@@ -67,8 +69,8 @@ impl<'t> Parser<'t> {
         for _ in 0..2 {
             let token = self.peek();
             let again = match token.kind {
-                Kind::Anchor => found.anchor.is_some(),
-                Kind::Tag(_) => found.tag.is_some(),
+                TokenKind::Anchor => found.anchor.is_some(),
+                TokenKind::Tag(_) => found.tag.is_some(),
                 _ => true,
             };
             if again {
@@ -77,7 +79,7 @@ impl<'t> Parser<'t> {
             let token = self.take();
             let (start, end) = (token.spot.at, token.end);
             found.start.get_or_insert(token.spot);
-            if let Kind::Tag(tag) = token.kind {
+            if let TokenKind::Tag(tag) = token.kind {
                 found.tag = Some(self.tag(tag, start)?);
             } else {
                 let name = self.relative(start + 1)..self.relative(end);
@@ -95,7 +97,7 @@ impl<'t> Parser<'t> {
     /// A node whose content begins at a spot; it ends there, too.
     fn blank(
         &mut self,
-        kind: tree::Kind,
+        kind: tree::NodeKind,
         spot: Spot,
         properties: Properties<'t>,
         mark: u32,
@@ -138,7 +140,7 @@ impl<'t> Parser<'t> {
     /// The node that is not there: nothing, right behind what stands before it.
     pub(super) fn nothing(&mut self, mark: u32) {
         let node = self.blank(
-            tree::Kind::Scalar,
+            tree::NodeKind::Scalar,
             self.behind(),
             Properties::default(),
             mark,
@@ -150,9 +152,9 @@ impl<'t> Parser<'t> {
     }
 
     fn scalar(&mut self, token: Token, properties: Properties<'t>, mark: u32) {
-        let mut node = self.blank(tree::Kind::Scalar, token.spot, properties, mark);
+        let mut node = self.blank(tree::NodeKind::Scalar, token.spot, properties, mark);
         node.end = self.relative(token.end);
-        if let Kind::Scalar(style, content) = token.kind {
+        if let TokenKind::Scalar(style, content) = token.kind {
             let quotes = u32::from(matches!(style, Style::SingleQuoted | Style::DoubleQuoted));
             node.style = style;
             node.value = match content {
@@ -165,7 +167,7 @@ impl<'t> Parser<'t> {
 
     /// A plain key of one word.
     pub(super) fn plain_key(&mut self, spot: Spot, end: u32) {
-        let mut node = self.blank(tree::Kind::Scalar, spot, Properties::default(), NONE);
+        let mut node = self.blank(tree::NodeKind::Scalar, spot, Properties::default(), NONE);
         node.end = self.relative(end);
         node.value = Content::Span(node.content, node.end);
         self.add(node);
@@ -183,7 +185,12 @@ impl<'t> Parser<'t> {
             }
         };
         self.tree.aliases = true;
-        let mut node = self.blank(tree::Kind::Alias, token.spot, Properties::default(), mark);
+        let mut node = self.blank(
+            tree::NodeKind::Alias,
+            token.spot,
+            Properties::default(),
+            mark,
+        );
         node.style = Style::Alias;
         node.end = self.relative(token.end);
         node.children = target..target;
@@ -193,7 +200,7 @@ impl<'t> Parser<'t> {
 
     fn open(
         &mut self,
-        (kind, style, expects): (tree::Kind, Style, Expects),
+        (kind, style, expects): (tree::NodeKind, Style, Expects),
         properties: Properties<'t>,
         mark: u32,
         spot: Spot,
@@ -221,7 +228,7 @@ impl<'t> Parser<'t> {
     /// Begins the pair that is an item in brackets; its key's token is read with the key.
     pub(super) fn open_pair(&mut self) -> Result<(), Error> {
         let spot = self.peek().spot;
-        let kind = (tree::Kind::Mapping, Style::Flow, Expects::PairKey);
+        let kind = (tree::NodeKind::Mapping, Style::Flow, Expects::PairKey);
         self.open(kind, Properties::default(), NONE, spot)
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Doc;
 use super::lexer::Lexer;
-use super::token::{Kind, Spot, Token};
+use super::token::{Spot, Token, TokenKind};
 use crate::error::{Error, ErrorKind};
 use crate::tree::{Id, NONE, Style, Tree};
 
@@ -150,7 +150,7 @@ impl<'t> Parser<'t> {
             return error;
         }
         let Token { kind, spot, .. } = self.peek();
-        if !matches!(kind, Kind::End) {
+        if !matches!(kind, TokenKind::End) {
             return self.error(spot.at as usize, message).at_go_line(spot.line);
         }
         // The end of a text within a line ends that line, too.
@@ -181,7 +181,7 @@ impl<'t> Parser<'t> {
     /// Why the next token cannot be read, if that is so.
     pub(super) fn refused(&mut self) -> Option<Error> {
         match self.peek().kind {
-            Kind::Refused => self.lexer.refused.clone(),
+            TokenKind::Refused => self.lexer.refused.clone(),
             _ => None,
         }
     }
@@ -234,16 +234,18 @@ impl<'t> Parser<'t> {
             .last()
             .is_some_and(|f| f.expects == Expects::ItemBeside);
         match self.peek().kind {
-            Kind::Entry => {
+            TokenKind::Entry => {
                 let mark = self.mark();
                 match self.peek().kind {
-                    Kind::Entry | Kind::BlockEnd => self.nothing(mark),
-                    Kind::Key | Kind::PlainKey | Kind::Value if beside => self.nothing(mark),
+                    TokenKind::Entry | TokenKind::BlockEnd => self.nothing(mark),
+                    TokenKind::Key | TokenKind::PlainKey | TokenKind::Value if beside => {
+                        self.nothing(mark)
+                    }
                     _ => self.node(mark, true, false)?,
                 }
                 Ok(())
             }
-            Kind::BlockEnd if !beside => {
+            TokenKind::BlockEnd if !beside => {
                 self.take();
                 self.end_collection(None);
                 Ok(())
@@ -258,18 +260,18 @@ impl<'t> Parser<'t> {
 
     fn key(&mut self) -> Result<(), Error> {
         match self.peek().kind {
-            Kind::PlainKey => {
+            TokenKind::PlainKey => {
                 let token = self.take();
                 let colon = token.end - 1;
                 self.plain_key(token.spot, colon);
                 self.block_part(self.relative(colon))
             }
-            Kind::Key => {
+            TokenKind::Key => {
                 let mark = self.question();
                 self.expect(Expects::Value);
                 self.block_part(mark)
             }
-            Kind::BlockEnd => {
+            TokenKind::BlockEnd => {
                 self.take();
                 self.end_collection(None);
                 Ok(())
@@ -289,7 +291,7 @@ impl<'t> Parser<'t> {
 
     fn value(&mut self) -> Result<(), Error> {
         self.expect(Expects::Key);
-        if !matches!(self.peek().kind, Kind::Value) {
+        if !matches!(self.peek().kind, TokenKind::Value) {
             self.nothing(NONE);
             return Ok(());
         }
@@ -300,7 +302,7 @@ impl<'t> Parser<'t> {
     /// A key or a value of a block mapping behind its indicator.
     fn block_part(&mut self, mark: u32) -> Result<(), Error> {
         match self.peek().kind {
-            Kind::Key | Kind::PlainKey | Kind::Value | Kind::BlockEnd => {
+            TokenKind::Key | TokenKind::PlainKey | TokenKind::Value | TokenKind::BlockEnd => {
                 self.nothing(mark);
                 Ok(())
             }
@@ -309,20 +311,20 @@ impl<'t> Parser<'t> {
     }
 
     fn flow_item(&mut self, first: bool) -> Result<(), Error> {
-        if !first && !matches!(self.peek().kind, Kind::FlowSequenceEnd) {
-            if !matches!(self.peek().kind, Kind::Comma) {
+        if !first && !matches!(self.peek().kind, TokenKind::FlowSequenceEnd) {
+            if !matches!(self.peek().kind, TokenKind::Comma) {
                 return Err(self.unexpected("did not find expected ',' or ']'"));
             }
             self.take();
         }
         self.expect(Expects::FlowItem(false));
         match self.peek().kind {
-            Kind::FlowSequenceEnd => {
+            TokenKind::FlowSequenceEnd => {
                 let end = self.take().end;
                 self.end_collection(Some(end));
                 Ok(())
             }
-            Kind::Key => self.open_pair(),
+            TokenKind::Key => self.open_pair(),
             _ => self.node(NONE, false, false),
         }
     }
@@ -331,7 +333,7 @@ impl<'t> Parser<'t> {
         let mark = self.question();
         self.expect(Expects::PairValue);
         match self.peek().kind {
-            Kind::Value | Kind::Comma | Kind::FlowSequenceEnd => {
+            TokenKind::Value | TokenKind::Comma | TokenKind::FlowSequenceEnd => {
                 Err(self.unexpected("a key is missing behind '?'"))
             }
             _ => self.node(mark, false, false),
@@ -349,38 +351,38 @@ impl<'t> Parser<'t> {
         } else {
             Expects::FlowKey(false)
         });
-        if !matches!(self.peek().kind, Kind::Value) {
+        if !matches!(self.peek().kind, TokenKind::Value) {
             self.nothing(NONE);
             return Ok(());
         }
         let mark = self.mark();
         match self.peek().kind {
-            Kind::Comma => self.nothing(mark),
-            Kind::FlowSequenceEnd if pair => self.nothing(mark),
-            Kind::FlowMappingEnd if !pair => self.nothing(mark),
+            TokenKind::Comma => self.nothing(mark),
+            TokenKind::FlowSequenceEnd if pair => self.nothing(mark),
+            TokenKind::FlowMappingEnd if !pair => self.nothing(mark),
             _ => self.node(mark, false, false)?,
         }
         Ok(())
     }
 
     fn flow_key(&mut self, first: bool) -> Result<(), Error> {
-        if !first && !matches!(self.peek().kind, Kind::FlowMappingEnd) {
-            if !matches!(self.peek().kind, Kind::Comma) {
+        if !first && !matches!(self.peek().kind, TokenKind::FlowMappingEnd) {
+            if !matches!(self.peek().kind, TokenKind::Comma) {
                 return Err(self.unexpected("did not find expected ',' or '}'"));
             }
             self.take();
         }
         match self.peek().kind {
-            Kind::FlowMappingEnd => {
+            TokenKind::FlowMappingEnd => {
                 let end = self.take().end;
                 self.end_collection(Some(end));
                 Ok(())
             }
-            Kind::Key => {
+            TokenKind::Key => {
                 let mark = self.question();
                 self.expect(Expects::FlowValue);
                 match self.peek().kind {
-                    Kind::Value | Kind::Comma | Kind::FlowMappingEnd => {
+                    TokenKind::Value | TokenKind::Comma | TokenKind::FlowMappingEnd => {
                         self.nothing(mark);
                         Ok(())
                     }
@@ -396,22 +398,26 @@ impl<'t> Parser<'t> {
 }
 
 /// Whether a document ends before such a token.
-pub(super) fn ends_document(kind: Kind) -> bool {
+pub(super) fn ends_document(kind: TokenKind) -> bool {
     matches!(
         kind,
-        Kind::Version | Kind::TagDirective(_) | Kind::DocumentStart | Kind::DocumentEnd | Kind::End
+        TokenKind::Version
+            | TokenKind::TagDirective(_)
+            | TokenKind::DocumentStart
+            | TokenKind::DocumentEnd
+            | TokenKind::End
     )
 }
 
 /// How a collection that a token begins is written, and what it expects first.
-pub(super) fn collection(kind: Kind) -> Option<(crate::tree::Kind, Style, Expects)> {
-    use crate::tree::Kind::{Mapping, Sequence};
+pub(super) fn collection(kind: TokenKind) -> Option<(crate::tree::NodeKind, Style, Expects)> {
+    use crate::tree::NodeKind::{Mapping, Sequence};
     Some(match kind {
-        Kind::BlockSequence => (Sequence, Style::Block, Expects::Item),
-        Kind::Entry => (Sequence, Style::Block, Expects::ItemBeside),
-        Kind::BlockMapping => (Mapping, Style::Block, Expects::Key),
-        Kind::FlowSequence => (Sequence, Style::Flow, Expects::FlowItem(true)),
-        Kind::FlowMapping => (Mapping, Style::Flow, Expects::FlowKey(true)),
+        TokenKind::BlockSequence => (Sequence, Style::Block, Expects::Item),
+        TokenKind::Entry => (Sequence, Style::Block, Expects::ItemBeside),
+        TokenKind::BlockMapping => (Mapping, Style::Block, Expects::Key),
+        TokenKind::FlowSequence => (Sequence, Style::Flow, Expects::FlowItem(true)),
+        TokenKind::FlowMapping => (Mapping, Style::Flow, Expects::FlowKey(true)),
         _ => return None,
     })
 }

@@ -4,7 +4,7 @@ use crate::tree::Style;
 
 /// What a token is. What some of them need beside it is kept by the lexer, under a number.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// The text ends here.
     End,
     /// `%YAML 1.1`
@@ -58,7 +58,7 @@ pub(super) struct Spot {
 /// A token and where it stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) spot: Spot,
     pub(super) end: u32,
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use yaml::{Edit, Entry, ErrorKind, Kind, Limits, Node, Path, Reader, Step, Stream, Value};
+use yaml::{Edit, Entry, ErrorKind, Limits, Node, NodeKind, NodeStep, Path, Reader, Stream, Value};
 
 /// Values that are easy to write wrongly.
 fn values() -> Vec<Value> {
@@ -35,7 +35,7 @@ fn values() -> Vec<Value> {
 
 fn all_nodes(node: Node<'_>, out: &mut Vec<Path>) {
     out.push(node.path());
-    if node.kind() == Kind::Alias {
+    if node.kind() == NodeKind::Alias {
         return;
     }
     for Entry { value, .. } in node.entries() {
@@ -77,15 +77,15 @@ fn edited(value: &Value, edit: &Edit) -> Option<Value> {
         Edit::Remove { path } => {
             let (last, parent) = path.steps().split_last()?;
             match (at(&mut value, parent)?, last) {
-                (Value::Seq(items), Step::Index(index)) => drop(items.remove(*index)),
-                (Value::Map(entries), Step::Key(key)) => entries.retain(|(k, _)| k != key),
+                (Value::Seq(items), NodeStep::Index(index)) => drop(items.remove(*index)),
+                (Value::Map(entries), NodeStep::Key(key)) => entries.retain(|(k, _)| k != key),
                 _ => return None,
             }
         }
         Edit::Rename { path, to } => {
             let (last, parent) = path.steps().split_last()?;
             match (at(&mut value, parent)?, last) {
-                (Value::Map(entries), Step::Key(key)) => {
+                (Value::Map(entries), NodeStep::Key(key)) => {
                     entries.iter_mut().find(|(k, _)| k == key)?.0 = to.clone();
                 }
                 _ => return None,
@@ -96,12 +96,12 @@ fn edited(value: &Value, edit: &Edit) -> Option<Value> {
     Some(value)
 }
 
-fn at<'v>(value: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
+fn at<'v>(value: &'v mut Value, steps: &[NodeStep]) -> Option<&'v mut Value> {
     let mut value = value;
     for step in steps {
         value = match (value, step) {
-            (Value::Seq(items), Step::Index(index)) => items.get_mut(*index)?,
-            (Value::Map(entries), Step::Key(key)) => {
+            (Value::Seq(items), NodeStep::Index(index)) => items.get_mut(*index)?,
+            (Value::Map(entries), NodeStep::Key(key)) => {
                 &mut entries.iter_mut().find(|(k, _)| k == key)?.1
             }
             _ => return None,
@@ -149,14 +149,14 @@ fn edits_of(node: Node<'_>, path: &Path, number: usize, few: bool, values: &[Val
     if !path.steps().is_empty() {
         edits.push(Edit::remove(path.clone()));
     }
-    if let Some(Step::Key(_)) = path.last() {
+    if let Some(NodeStep::Key(_)) = path.last() {
         edits.push(Edit::Rename {
             path: path.clone(),
             to: "new: key".into(),
         });
     }
     let new = picked[0];
-    if node.kind() == Kind::Sequence {
+    if node.kind() == NodeKind::Sequence {
         edits.push(Edit::append(path.clone(), new.clone()));
         for index in [0, node.items().len() / 2] {
             edits.push(Edit::Insert {
@@ -166,7 +166,7 @@ fn edits_of(node: Node<'_>, path: &Path, number: usize, few: bool, values: &[Val
             });
         }
     }
-    if node.kind() == Kind::Mapping {
+    if node.kind() == NodeKind::Mapping {
         edits.push(Edit::set(path.join("added"), new.clone()));
         for index in [0, node.entries().len() / 2] {
             let key = "added".to_owned();
@@ -235,7 +235,7 @@ fn one(stream: &Stream, doc: usize, value: &Value, path: &Path, edit: &Edit) -> 
     let own = fresh.document(doc).unwrap().to_value(Reader::V3).ok();
     let aliased = before.contains('*') || before.contains("<<") || odd_keys(stream, doc, path);
     let wanted = match edit {
-        Edit::Set { path, value: new } if path.last() == Some(&Step::Key("added".into())) => {
+        Edit::Set { path, value: new } if path.last() == Some(&NodeStep::Key("added".into())) => {
             let parent = path.parent().unwrap();
             let insert = Edit::InsertKey {
                 path: parent,

@@ -1,6 +1,6 @@
 //! The items of a sequence in another order.
 
-use yaml::{Edit, ErrorKind, Kind, Limits, Node, Path, Reader, Stream, Value};
+use yaml::{Edit, ErrorKind, Limits, Node, NodeKind, Path, Reader, Stream, Value};
 
 fn ordered(text: &str, path: &str, order: &[usize]) -> String {
     let stream = Stream::parse(text, &Limits::default()).unwrap();
@@ -60,7 +60,7 @@ fn brackets_ends_of_texts_and_compact_lists_are_no_obstacle() {
     // What cannot be moved as it stands is written anew.
     let stream = Stream::parse("- - 1\n  - 2\n", &Limits::default()).unwrap();
     let edit = Edit::Order {
-        path: Path(vec![yaml::Step::Index(0)]),
+        path: Path(vec![yaml::NodeStep::Index(0)]),
         order: vec![1, 0],
     };
     assert_eq!(stream.apply(0, &[edit]).unwrap().text(), "- - 2\n  - 1\n");
@@ -88,12 +88,12 @@ fn an_order_names_every_item_once() {
 /// Every sequence below a node.
 fn sequences<'a>(node: Node<'a>, out: &mut Vec<Node<'a>>) {
     match node.kind() {
-        Kind::Sequence => {
+        NodeKind::Sequence => {
             out.push(node);
             node.items().for_each(|item| sequences(item, out));
         }
-        Kind::Mapping => node.entries().for_each(|entry| sequences(entry.value, out)),
-        Kind::Scalar | Kind::Alias => {}
+        NodeKind::Mapping => node.entries().for_each(|entry| sequences(entry.value, out)),
+        NodeKind::Scalar | NodeKind::Alias => {}
     }
 }
 

@@ -4,7 +4,7 @@ mod brackets;
 mod hostile;
 mod separators;
 
-use yaml::{Edit, ErrorKind, Limits, Node, Path, Place, Reader, Step, Stream, Value};
+use yaml::{CommentPlace, Edit, ErrorKind, Limits, Node, NodeStep, Path, Reader, Stream, Value};
 
 fn parse(text: &str) -> Stream {
     Stream::parse(text, &Limits::default()).unwrap()
@@ -19,7 +19,7 @@ fn path(text: &str) -> Path {
         .filter(|step| !step.is_empty())
         .map(|step| {
             step.parse()
-                .map_or_else(|_| Step::Key(step.to_owned()), Step::Index)
+                .map_or_else(|_| NodeStep::Key(step.to_owned()), NodeStep::Index)
         })
         .collect()
 }
@@ -166,18 +166,21 @@ fn comments_are_set_changed_and_removed() {
     applied(
         before,
         &[
-            comment("a", Place::Line, "new"),
-            comment("b.c", Place::Line, "# kpt-set: ${c}"),
-            comment("b.d", Place::Line, "list"),
-            comment("b.d", Place::Head, "one\ntwo"),
-            comment("b.d.0", Place::Head, "item"),
-            comment("b.d", Place::Foot, "end"),
+            comment("a", CommentPlace::Line, "new"),
+            comment("b.c", CommentPlace::Line, "# kpt-set: ${c}"),
+            comment("b.d", CommentPlace::Line, "list"),
+            comment("b.d", CommentPlace::Head, "one\ntwo"),
+            comment("b.d.0", CommentPlace::Head, "item"),
+            comment("b.d", CommentPlace::Foot, "end"),
         ],
         "a: 1 # new\nb:\n  c: x # kpt-set: ${c}\n  # one\n  # two\n  d: # list\n  # item\n  - y\n  # end\n",
     );
     applied(
         "# h\na: 1 # l\n",
-        &[comment("a", Place::Line, ""), comment("a", Place::Head, "")],
+        &[
+            comment("a", CommentPlace::Line, ""),
+            comment("a", CommentPlace::Head, ""),
+        ],
         "a: 1\n",
     );
 }

@@ -2,7 +2,7 @@
 //! styles.
 
 use proptest::prelude::*;
-use yaml::{Edit, Kind, Limits, Node, Path, Place, Reader, Step, Stream, Value};
+use yaml::{CommentPlace, Edit, Limits, Node, NodeKind, NodeStep, Path, Reader, Stream, Value};
 
 /// Pieces that texts are made of, and that parsers stumble over.
 const PIECES: &[&str] = &[
@@ -138,7 +138,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
 /// All paths below a node.
 fn paths(node: Node<'_>, out: &mut Vec<Path>) {
     out.push(node.path());
-    if node.kind() != Kind::Alias {
+    if node.kind() != NodeKind::Alias {
         node.entries().for_each(|entry| paths(entry.value, out));
         node.items().for_each(|item| paths(item, out));
     }
@@ -170,12 +170,12 @@ fn edit(kind: usize, path: Path, value: Value) -> Edit {
         },
         8 => Edit::SetComment {
             path,
-            place: Place::Line,
+            place: CommentPlace::Line,
             text: "said".into(),
         },
         _ => Edit::SetComment {
             path,
-            place: Place::Head,
+            place: CommentPlace::Head,
             text: "said\ntwice".into(),
         },
     }
@@ -281,7 +281,12 @@ fn lifted_nodes_read_the_same_elsewhere() {
         &Limits::default(),
     )
     .unwrap();
-    let place = Path(vec!["x".into(), Step::Index(0), "deep".into(), "k".into()]);
+    let place = Path(vec![
+        "x".into(),
+        NodeStep::Index(0),
+        "deep".into(),
+        "k".into(),
+    ]);
     let mut tried = 0;
     for text in known() {
         let stream = Stream::parse(text.as_str(), &Limits::default()).unwrap();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use proptest::prelude::*;
-use yaml::{Kind, Limits, Node, Stream, Style};
+use yaml::{Limits, Node, NodeKind, Stream, Style};
 
 use crate::random::{known, value};
 
@@ -24,10 +24,10 @@ fn scalar(out: &mut String, style: Style, content: &str) {
 /// A node with all below it. `names` says whether anchors and aliases are told by their names.
 fn node(out: &mut String, one: Node<'_>, names: bool) {
     match one.kind() {
-        Kind::Mapping => out.push('M'),
-        Kind::Sequence => out.push('S'),
-        Kind::Scalar => scalar(out, one.style(), one.scalar().unwrap()),
-        Kind::Alias => {
+        NodeKind::Mapping => out.push('M'),
+        NodeKind::Sequence => out.push('S'),
+        NodeKind::Scalar => scalar(out, one.style(), one.scalar().unwrap()),
+        NodeKind::Alias => {
             let name = one.alias_name().filter(|_| names).unwrap_or_default();
             write!(out, "*{name};").unwrap();
             return;

@@ -1,12 +1,12 @@
 //! `vectors/yaml-edit`: edits that must leave everything else alone.
 
 use serde_json::Value as Json;
-use yaml::{Edit, Limits, Path, Reader, Step, Stream, Value};
+use yaml::{Edit, Limits, NodeStep, Path, Reader, Stream, Value};
 
 fn path(steps: &Json) -> Path {
     let step = |step: &Json| match step {
-        Json::String(key) => Step::Key(key.clone()),
-        index => Step::Index(index.as_u64().unwrap() as usize),
+        Json::String(key) => NodeStep::Key(key.clone()),
+        index => NodeStep::Index(index.as_u64().unwrap() as usize),
     };
     Path(steps.as_array().unwrap().iter().map(step).collect())
 }

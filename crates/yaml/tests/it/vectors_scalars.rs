@@ -1,7 +1,7 @@
 //! `vectors/yaml-scalars`: every text must be accepted or refused, and mean, what the field's readers recorded.
 
 use serde_json::Value as Json;
-use yaml::{Edit, Kind, Limits, Path, Reader, Stream, Style, Value};
+use yaml::{Edit, Limits, NodeKind, Path, Reader, Stream, Style, Value};
 
 /// Deep enough for the deepest accepted text of the set.
 const LIMITS: Limits = Limits {
@@ -104,7 +104,9 @@ fn scalars() {
                     let tag = recorded["tag"].as_str().unwrap_or_default().to_owned();
                     let value = recorded["value"].as_str().unwrap_or_default().to_owned();
                     let styled = recorded["style"].as_str().unwrap_or_default();
-                    if ours != (tag.clone(), value.clone(), styled) && node.kind() != Kind::Alias {
+                    if ours != (tag.clone(), value.clone(), styled)
+                        && node.kind() != NodeKind::Alias
+                    {
                         wrong.push(format!(
                             "{name}: {text:?} {ours:?} != {tag} {value:?} {styled}"
                         ));
@@ -184,10 +186,10 @@ fn accepted(name: &str, stream: &Stream, case: &Json, wrong: &mut Vec<String>) {
         .documents()
         .map(|doc| {
             Json::from(match doc.root().kind() {
-                Kind::Mapping => "mapping",
-                Kind::Sequence => "sequence",
-                Kind::Scalar => "scalar",
-                Kind::Alias => "alias",
+                NodeKind::Mapping => "mapping",
+                NodeKind::Sequence => "sequence",
+                NodeKind::Scalar => "scalar",
+                NodeKind::Alias => "alias",
             })
         })
         .collect();

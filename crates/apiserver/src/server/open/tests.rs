@@ -1,6 +1,6 @@
 //! A directory that was used, and whose store is gone or spoilt.
 
-use objectstore::{Draft, Expect, Op, key_of};
+use objectstore::{Expect, NewObject, Op, key_of};
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn used() -> tempfile::TempDir {
         resource: "things".into(),
         key: key_of("", "a"),
         expect: Expect::Absent,
-        put: Some(Draft::new(&value).unwrap()),
+        put: Some(NewObject::new(&value).unwrap()),
         homes: Vec::new(),
     };
     futures::executor::block_on(opened.commit(vec![op])).unwrap();

@@ -11,11 +11,11 @@ use objectstore::{Object, ResourceKey};
 use serde_json::Value;
 
 use super::super::write::Compute;
-use super::super::{Target, Whose};
+use super::super::{RequestTarget, Whose};
 use super::ServerHandle;
-use crate::access::{Attributes, Decision, User};
+use crate::access::{AccessDecision, Attributes, User};
 use crate::aggregated::Mirror;
-use crate::connections::Numbers;
+use crate::connections::ConnectionNumbers;
 use crate::gateway::Verb;
 use crate::metrics::RequestKey;
 
@@ -28,10 +28,10 @@ impl ServerHandle {
 
     /// Addresses the resource of a kind; `None` if the version is not served, or nothing of this kind.
     #[must_use]
-    pub fn target_of_kind(&self, group: &str, version: &str, kind: &str) -> Option<Target> {
+    pub fn target_of_kind(&self, group: &str, version: &str, kind: &str) -> Option<RequestTarget> {
         let catalog = self.core.registry.catalog();
         let resource = catalog.by_kind(group, kind)?;
-        Target::find(&catalog, group, version, &resource.plural)
+        RequestTarget::find(&catalog, group, version, &resource.plural)
     }
 
     /// The newest resource version that was given out.
@@ -47,7 +47,7 @@ impl ServerHandle {
     }
 
     /// Decides a request that the program makes for somebody, as if they had made it.
-    pub async fn may(&self, request: &Attributes<'_>) -> Decision {
+    pub async fn may(&self, request: &Attributes<'_>) -> AccessDecision {
         self.core.may(request).await
     }
 
@@ -76,7 +76,7 @@ impl ServerHandle {
     /// What a client would be told.
     pub async fn would_create(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         object: Value,
         whose: &Whose,
     ) -> Result<Value, Failure> {
@@ -92,7 +92,7 @@ impl ServerHandle {
     /// What a client would be told.
     pub async fn would_update(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         compute: &(dyn Fn(&Value) -> Value + Send + Sync),
         whose: &Whose,
     ) -> Result<Value, Failure> {
@@ -111,7 +111,7 @@ impl ServerHandle {
     /// Whatever the rules, the namespace or the store refuse.
     pub async fn import(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         object: Value,
         whose: &Whose,
     ) -> Result<(), Failure> {
@@ -134,7 +134,7 @@ impl ServerHandle {
 
     /// The connections of this moment; none for a server that has no socket.
     #[must_use]
-    pub fn connections(&self) -> Numbers {
+    pub fn connections(&self) -> ConnectionNumbers {
         self.core.metrics.connections()
     }
 

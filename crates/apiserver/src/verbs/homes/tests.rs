@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::clock::CountingUids;
-use crate::gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
+use crate::gateway::{Call, CallAnswer, Gateway, Refusal, RefusalClass};
 use crate::server::Server;
 use crate::verbs::handle::ServerHandle;
 use crate::verbs::records::Record;
@@ -58,19 +58,19 @@ async fn server() -> Server {
     server
 }
 
-fn target(core: &Core, group: &str, plural: &str, namespace: &str) -> Target {
+fn target(core: &Core, group: &str, plural: &str, namespace: &str) -> RequestTarget {
     let catalog = core.registry.catalog();
-    Target::stored(catalog.get(group, plural).unwrap(), namespace, "")
+    RequestTarget::stored(catalog.get(group, plural).unwrap(), namespace, "")
 }
 
 /// An object that was computed, and not written yet.
-fn computed(core: &Core, target: &Target, body: Value) -> Prepared {
+fn computed(core: &Core, target: &RequestTarget, body: Value) -> Prepared {
     let (options, moment) = (WriteOptions::default(), core.moment());
     let rules = target.rules().unwrap();
     create(rules, body, "going", &options, &moment, Means::Put).unwrap()
 }
 
-async fn delete(core: &Core, target: Target, name: &str) {
+async fn delete(core: &Core, target: RequestTarget, name: &str) {
     let target = target.at("", name);
     let (whose, options) = (core.own("test"), DeleteOptions::default());
     core.delete(&target, &whose, &options).await.unwrap();
@@ -149,7 +149,7 @@ struct Slow(ServerHandle);
 
 #[async_trait]
 impl Gateway for Slow {
-    async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+    async fn handle(&self, call: Call) -> Result<CallAnswer, Refusal> {
         let core = self.0.core();
         delete(core, target(core, "", "namespaces", ""), &call.namespace).await;
         self.0.settle().await.unwrap();
@@ -164,9 +164,9 @@ impl Gateway for Slow {
         };
         let written = self.0.commit(vec![record]).await;
         let written = written.map_err(|e| Refusal::new(RefusalClass::Bug, e.to_string()))?;
-        Ok(Outcome {
+        Ok(CallAnswer {
             object: written.first().map(|o| o.value()).unwrap_or_default(),
-            ..Outcome::default()
+            ..CallAnswer::default()
         })
     }
 }

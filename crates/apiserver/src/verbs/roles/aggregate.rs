@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use objects::Failure;
-use objects::select::Labels;
+use objects::select::LabelSelection;
 use objectstore::{Object, ObjectRef};
 use serde_json::Value;
 
 use crate::lock::lock;
-use crate::verbs::{Core, Target};
+use crate::verbs::{Core, RequestTarget};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
 /// Where cluster roles are kept.
@@ -40,7 +40,11 @@ impl Core {
     }
 
     /// Writes the rules that a role gathers, if they are others than it holds; returns how many roles were written.
-    pub(crate) async fn gather(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
+    pub(crate) async fn gather(
+        &self,
+        target: &RequestTarget,
+        object: &Object,
+    ) -> Result<usize, Failure> {
         let role = object.value();
         let Some(selectors) = selectors(&role) else {
             return Ok(0);
@@ -102,7 +106,7 @@ fn selectors(role: &Value) -> Option<&Vec<Value>> {
 }
 
 /// A `LabelSelector`; `None` if it cannot be read.
-fn labels(selector: &Value) -> Option<Labels> {
+fn labels(selector: &Value) -> Option<LabelSelection> {
     let mut parts = Vec::new();
     let exact = selector.get("matchLabels").and_then(Value::as_object);
     for (key, value) in exact.into_iter().flatten() {
@@ -122,5 +126,5 @@ fn labels(selector: &Value) -> Option<Labels> {
             _ => return None,
         });
     }
-    Labels::parse(&parts.join(",")).ok()
+    LabelSelection::parse(&parts.join(",")).ok()
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::defaults;
 use crate::authz::{Cover, GROUP, Rule};
-use crate::verbs::{Core, Target, unstored};
+use crate::verbs::{Core, RequestTarget, unstored};
 
 const AUTOUPDATE: &str = "/metadata/annotations/rbac.authorization.kubernetes.io~1autoupdate";
 
@@ -35,7 +35,7 @@ impl Core {
             let Some(resource) = catalog.get(GROUP, plural) else {
                 continue;
             };
-            let target = Target::stored(resource, "", meta(&object, "name"));
+            let target = RequestTarget::stored(resource, "", meta(&object, "name"));
             let found = self.store.get(&resource.key(), &target.key());
             let (expect, wanted) = match found {
                 None => {

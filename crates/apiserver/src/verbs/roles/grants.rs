@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::access::Attributes;
 use crate::authz::{Authorizer, Cover, GROUP, Roles, Rule, STEPS, quoted};
-use crate::verbs::{Core, Target, Whose};
+use crate::verbs::{Core, RequestTarget, Whose};
 
 impl Core {
     /// Refuses a write of a role or binding that would grant more than its writer holds.
@@ -18,7 +18,7 @@ impl Core {
     /// 403 naming what is not held; 404 of the role that a binding names.
     pub(crate) async fn check_grant(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         old: Option<&Value>,
         new: &Value,
@@ -43,7 +43,7 @@ impl Core {
     /// What somebody is told of an object that breaks a rule: what they may not grant comes first.
     pub(crate) async fn granted(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         whose: &Whose,
         (old, new): (Option<&Value>, &Value),
         refused: Failure,
@@ -62,7 +62,7 @@ impl Core {
 struct Grant<'a> {
     authorizer: &'a dyn Authorizer,
     roles: &'a Roles,
-    target: &'a Target,
+    target: &'a RequestTarget,
     whose: &'a Whose,
     name: &'a str,
 }

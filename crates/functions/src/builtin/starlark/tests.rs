@@ -2,7 +2,7 @@ use yaml::owned::Value;
 
 use super::run;
 use crate::config::Config;
-use crate::{Item, Report, wire};
+use crate::{FunctionReport, Item, wire};
 
 const WEB: &str = "\
 apiVersion: v1
@@ -14,7 +14,7 @@ data:
   list: [a, b]
 ";
 
-fn script(source: &str) -> (Report, Vec<Item>) {
+fn script(source: &str) -> (FunctionReport, Vec<Item>) {
     let config = Value::map([
         ("apiVersion", Value::string("fn.kpt.dev/v1alpha1")),
         ("kind", Value::string("StarlarkRun")),
@@ -53,8 +53,8 @@ fn a_script_changes_resources_and_no_comment_is_lost() {
     assert_eq!(name.comment(), Some("# its name"));
 }
 
-fn outcome(items: Vec<Item>) -> crate::Outcome {
-    crate::Outcome {
+fn outcome(items: Vec<Item>) -> crate::FunctionOutcome {
+    crate::FunctionOutcome {
         items,
         results: Vec::new(),
         stderr: String::new(),
@@ -86,7 +86,7 @@ fn a_resource_whose_annotations_are_set_stays_in_its_file() {
         let list = format!(
             "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {resource}\n"
         );
-        let document = wire::Document::read(&list).unwrap();
+        let document = wire::ResourceListText::read(&list).unwrap();
         let mut call = document.call(model::Function::default(), None);
         let config = Value::map([
             ("apiVersion", Value::string("fn.kpt.dev/v1alpha1")),
@@ -109,7 +109,7 @@ fn a_resource_whose_annotations_are_set_stays_in_its_file() {
 #[test]
 fn an_item_without_a_place_is_answered_without_one() {
     let list = "kind: ResourceList\nitems:\n- kind: A\n  metadata: {name: a, annotations: {config.kubernetes.io/path: a.yaml}}\n";
-    let document = wire::Document::read(list).unwrap();
+    let document = wire::ResourceListText::read(list).unwrap();
     let mut items = document.call(model::Function::default(), None).items;
     items[0].path = None;
     let text = document.answer(&outcome(items)).unwrap();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use apiserver::gateway::{Attributes, Authorizer, Decision, User};
+use apiserver::gateway::{AccessDecision, Attributes, Authorizer, User};
 use async_trait::async_trait;
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
@@ -26,7 +26,7 @@ const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 /// Asks the cluster who may do what.
 pub struct Access {
     client: Client,
-    answers: Answers<Decision>,
+    answers: Answers<AccessDecision>,
 }
 
 impl std::fmt::Debug for Access {
@@ -50,21 +50,24 @@ impl Access {
 
 #[async_trait]
 impl Authorizer for Access {
-    async fn decide(&self, request: &Attributes<'_>) -> Decision {
+    async fn decide(&self, request: &Attributes<'_>) -> AccessDecision {
         let health = request.resource.is_empty() && HEALTH.contains(&request.path);
         if health || request.user.is_master() {
-            return Decision::allowed();
+            return AccessDecision::allowed();
         }
         let ask = || review(self.client.clone(), spec(request));
         let answer = self.answers.get(question(request), ask).await;
-        answer.unwrap_or_else(|why| Decision {
+        answer.unwrap_or_else(|why| AccessDecision {
             allowed: false,
             reason: format!("the cluster cannot be asked now whether that is allowed: {why}"),
         })
     }
 }
 
-async fn review(client: Client, spec: SubjectAccessReviewSpec) -> Result<Decision, Unanswered> {
+async fn review(
+    client: Client,
+    spec: SubjectAccessReviewSpec,
+) -> Result<AccessDecision, Unanswered> {
     let reviews: Api<SubjectAccessReview> = Api::all(client);
     let asked = SubjectAccessReview {
         spec,
@@ -76,7 +79,7 @@ async fn review(client: Client, spec: SubjectAccessReviewSpec) -> Result<Decisio
     if let Some(error) = status.evaluation_error {
         tracing::debug!(error, "rights were judged in part");
     }
-    Ok(Decision {
+    Ok(AccessDecision {
         allowed: status.allowed && status.denied != Some(true),
         reason: status.reason.unwrap_or_default(),
     })

@@ -10,7 +10,7 @@ mod serving;
 pub use access::Access;
 pub use admission::written_by;
 pub use identity::Identity;
-pub use serving::{Serving, ServingError, Source};
+pub use serving::{CertificateSource, Serving, ServingError};
 
 #[cfg(test)]
 mod world;

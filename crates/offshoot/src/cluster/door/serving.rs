@@ -23,7 +23,7 @@ const AGAIN: Duration = Duration::from_secs(10);
 
 /// Where certificate and authority come from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum CertificateSource {
     /// Files `tls.crt`, `tls.key` and, where the cluster is to be told of it, `ca.crt`.
     Directory(PathBuf),
     /// A Secret of our own, which is filled where it is empty and made where it is missing.
@@ -116,10 +116,10 @@ impl Serving {
     ///
     /// # Errors
     /// There is none that can be used, and why.
-    pub async fn open(client: Client, source: Source) -> Result<Self, ServingError> {
+    pub async fn open(client: Client, source: CertificateSource) -> Result<Self, ServingError> {
         let origin = match source {
-            Source::Directory(path) => Origin::Directory(Directory::new(path)),
-            Source::Secret {
+            CertificateSource::Directory(path) => Origin::Directory(Directory::new(path)),
+            CertificateSource::Secret {
                 namespace,
                 name,
                 dns,

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use api::{BulkOutcome, BulkResult};
-use plan::revision::Verb;
+use plan::revision::RevisionVerb;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::decide::{self, Answered, Decision};
 use super::fleet::{Revision, is_deletion};
 use crate::commands::rpkg::bulk::{self, Asked, Told};
 use crate::commands::rpkg::entry::Entry;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How many revisions one press of a button is about, at most.
 const MOST: usize = 20_000;
@@ -58,16 +58,16 @@ struct Shown {
 ///
 /// # Errors
 /// It is no request, or nothing was answered.
-pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, Failure> {
+pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, ExitFailure> {
     let request: Request =
-        serde_json::from_slice(body).map_err(|e| Failure::of("read the request", &e))?;
+        serde_json::from_slice(body).map_err(|e| ExitFailure::of("read the request", &e))?;
     if request.entries.is_empty() || request.entries.len() > MOST {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "between 1 and {MOST} revisions can be named"
         )));
     }
     if request.entries.iter().any(|e| e.tree.is_empty()) {
-        return Err(Failure::new(
+        return Err(ExitFailure::new(
             "each revision is named with the tree that was seen",
         ));
     }
@@ -103,14 +103,14 @@ pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, Failure> {
 /// step was closed since it was shown (F7).
 async fn carried_out(
     board: &Board,
-    (verb, alone): (Verb, bool),
+    (verb, alone): (RevisionVerb, bool),
     shown: &[Entry],
     dry_run: bool,
 ) -> Answered {
     let asked = Asked::Verb(verb);
     let left = |entry: &Entry| match verb {
-        Verb::Delete => board.fleet(|fleet| undeletable(fleet.revision(&entry.name))),
-        Verb::Propose | Verb::Approve if !alone => board.fleet(|fleet| {
+        RevisionVerb::Delete => board.fleet(|fleet| undeletable(fleet.revision(&entry.name))),
+        RevisionVerb::Propose | RevisionVerb::Approve if !alone => board.fleet(|fleet| {
             let why = fleet.early(fleet.revision(&entry.name)?)?;
             Some(BulkOutcome {
                 message: why,
@@ -191,13 +191,15 @@ fn written(answered: Answered, shown: &[Entry], dry_run: bool) -> Value {
     })
 }
 
-fn verb(word: &str) -> Result<Verb, Failure> {
+fn verb(word: &str) -> Result<RevisionVerb, ExitFailure> {
     match word {
-        "propose" => Ok(Verb::Propose),
-        "approve" => Ok(Verb::Approve),
-        "reject" => Ok(Verb::Reject),
-        DELETE => Ok(Verb::Delete),
-        _ => Err(Failure::new(format!("{word:?} is no verb of the board"))),
+        "propose" => Ok(RevisionVerb::Propose),
+        "approve" => Ok(RevisionVerb::Approve),
+        "reject" => Ok(RevisionVerb::Reject),
+        DELETE => Ok(RevisionVerb::Delete),
+        _ => Err(ExitFailure::new(format!(
+            "{word:?} is no verb of the board"
+        ))),
     }
 }
 

@@ -15,7 +15,7 @@ use super::fleet::{Revision, is_deletion, name, tree};
 use crate::commands::rpkg::alike::Stated;
 use crate::commands::rpkg::classify::{ClassOfOpen, Classified, Unclassified, classify};
 use crate::commands::rpkg::diff;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::planning;
 
 /// How many packages are fetched at once.
@@ -184,7 +184,7 @@ async fn work(board: &Board) {
     }
 }
 
-fn note(held: &mut Held, job: Unclassified, class: Result<Classified, Failure>) {
+fn note(held: &mut Held, job: Unclassified, class: Result<Classified, ExitFailure>) {
     let (class, inputs) = match class {
         Ok(Classified { id, inputs, class }) => {
             held.classes

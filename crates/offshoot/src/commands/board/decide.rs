@@ -14,7 +14,7 @@ use crate::commands::rpkg::bulk::{self, Asked, Told};
 use crate::commands::rpkg::contents::contents;
 use crate::commands::rpkg::diff;
 use crate::commands::rpkg::entry::Entry;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::planning;
 
 /// What is decided: the side that is taken, or the value that is written instead.
@@ -32,7 +32,7 @@ pub(super) struct Decision<'a> {
 pub(super) struct Answered {
     pub(super) told: Vec<Told>,
     /// What kept the rest from an answer.
-    pub(super) broken: Option<Failure>,
+    pub(super) broken: Option<ExitFailure>,
     pub(super) summary: String,
     /// What a decision would make of the text of one draft.
     pub(super) becomes: Option<Value>,
@@ -46,7 +46,7 @@ pub(super) async fn run(
     board: &Board,
     decision: &Decision<'_>,
     shown: &[Entry],
-) -> Result<Answered, Failure> {
+) -> Result<Answered, ExitFailure> {
     let args = args(decision)?;
     let drafts = resolve::drafts(&board.client, &args).await?;
     // What was shown is decided: a draft that holds something else by now has no say in what the decision is.
@@ -88,13 +88,13 @@ pub(super) async fn run(
     })
 }
 
-fn args(decision: &Decision<'_>) -> Result<ResolveArgs, Failure> {
+fn args(decision: &Decision<'_>) -> Result<ResolveArgs, ExitFailure> {
     let take = match (decision.take, decision.value) {
         ("local", None) => Some(TakenSide::Local),
         ("upstream", None) => Some(TakenSide::Upstream),
         ("base", None) => Some(TakenSide::Base),
         ("", Some(_)) => None,
-        _ => return Err(Failure::new("either a side or a value decides")),
+        _ => return Err(ExitFailure::new("either a side or a value decides")),
     };
     Ok(ResolveArgs {
         connect: Connect::default(),

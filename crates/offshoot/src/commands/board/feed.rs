@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::Board;
 use super::fleet::name;
 use crate::client::follow;
-use crate::client::{Kind, PACKAGES, REPOSITORIES, SETS, VARIANTS, collection};
+use crate::client::{PACKAGES, REPOSITORIES, ResourcePath, SETS, VARIANTS, collection};
 use crate::commands::rpkg::items;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What is followed.
-const KINDS: [Kind; 4] = [REPOSITORIES, SETS, VARIANTS, PACKAGES];
+const KINDS: [ResourcePath; 4] = [REPOSITORIES, SETS, VARIANTS, PACKAGES];
 /// How long changes are gathered before pages hear of them.
 const GATHER: Duration = Duration::from_millis(150);
 /// How long nothing is asked after a failure.
@@ -42,7 +42,7 @@ fn plain(message: &str) -> String {
 }
 
 /// Lists everything, and follows it until a watch ends.
-async fn once(board: &Board) -> Result<(), Failure> {
+async fn once(board: &Board) -> Result<(), ExitFailure> {
     let namespace = &board.client.namespace;
     let mut from = Vec::new();
     for kind in KINDS {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use model::{Lifecycle, Pairs, Rollout, SetStatus, Standing, Status};
 use serde_json::{Value, json};
 
-use crate::client::{Kind, PACKAGES, SETS, VARIANTS};
+use crate::client::{PACKAGES, ResourcePath, SETS, VARIANTS};
 use crate::commands::rollout;
 use crate::commands::rpkg::upgrade;
 
@@ -183,7 +183,7 @@ fn slim(object: &Value) -> Revision {
 
 impl Fleet {
     /// Takes an object as it is now, or notes that it went.
-    pub(super) fn take(&mut self, kind: Kind, object: &Value, gone: bool) {
+    pub(super) fn take(&mut self, kind: ResourcePath, object: &Value, gone: bool) {
         self.version += 1;
         match (kind, gone) {
             (VARIANTS, false) => self.put_target(object),
@@ -243,7 +243,7 @@ impl Fleet {
     }
 
     /// Forgets what a new listing does not name.
-    pub(super) fn keep(&mut self, kind: Kind, names: &BTreeSet<String>) {
+    pub(super) fn keep(&mut self, kind: ResourcePath, names: &BTreeSet<String>) {
         self.version += 1;
         let missing = |known: Vec<String>| known.into_iter().filter(|n| !names.contains(n));
         match kind {

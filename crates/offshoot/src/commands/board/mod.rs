@@ -28,7 +28,7 @@ use crate::cli::board::BoardArgs;
 use crate::cli::remote::Connect;
 use crate::client::Client;
 use crate::commands::say;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// A running board.
 struct Board {
@@ -79,7 +79,7 @@ impl Board {
 ///
 /// # Errors
 /// The server refuses, or the port is taken.
-pub(super) async fn run(args: &BoardArgs) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: &BoardArgs) -> Result<ExitCode, ExitFailure> {
     let connect = Client::pinned(&args.connect)?;
     let client = Client::connect(&connect).await?;
     // Whoever may not look at the fleet hears it here, and not in a browser.
@@ -91,12 +91,12 @@ pub(super) async fn run(args: &BoardArgs) -> Result<ExitCode, Failure> {
     client.get(&first).await?;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", args.port)).await;
     let listener = listener.map_err(|e| {
-        Failure::of(&format!("listen on 127.0.0.1:{}", args.port), &e)
+        ExitFailure::of(&format!("listen on 127.0.0.1:{}", args.port), &e)
             .hint("name another port with --port, or none for a free one")
     })?;
     let address = listener
         .local_addr()
-        .map_err(|e| Failure::of("listen", &e))?;
+        .map_err(|e| ExitFailure::of("listen", &e))?;
     let board = Arc::new(Board {
         user: rights::who(&client).await,
         flags: args.connect.typed(&client.namespace),
@@ -114,7 +114,7 @@ pub(super) async fn run(args: &BoardArgs) -> Result<ExitCode, Failure> {
     say("This address opens the board once, within a minute. Ctrl-C ends it.");
     let served = axum::serve(listener, server::router(Arc::clone(&board)));
     let done = tokio::select! {
-        done = served.into_future() => done.map_err(|e| Failure::of("serve the board", &e)),
+        done = served.into_future() => done.map_err(|e| ExitFailure::of("serve the board", &e)),
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
     feed.abort();

@@ -105,7 +105,7 @@ async fn pass(board: &Arc<Board>, request: Request) -> Response {
     }
 }
 
-fn json(answer: Result<Value, crate::exit::Failure>) -> Response {
+fn json(answer: Result<Value, crate::exit::ExitFailure>) -> Response {
     match answer {
         Ok(value) => typed("application/json", value.to_string()),
         Err(why) => {

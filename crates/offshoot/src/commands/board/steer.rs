@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Board;
 use crate::commands::rollout::{Saying, act, said};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What a page asks for.
 #[derive(Debug, Deserialize)]
@@ -23,11 +23,11 @@ struct Request {
 ///
 /// # Errors
 /// It is no request, or the server refuses; that it was shown otherwise is an answer.
-pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, Failure> {
+pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, ExitFailure> {
     let request: Request =
-        serde_json::from_slice(body).map_err(|e| Failure::of("read the request", &e))?;
+        serde_json::from_slice(body).map_err(|e| ExitFailure::of("read the request", &e))?;
     let verb = said(&request.verb, &request.set).ok_or_else(|| {
-        Failure::new(format!(
+        ExitFailure::new(format!(
             "{:?} cannot be said to a rollout: pause, resume, retry or undo can",
             request.verb
         ))

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cluster::{Remote, records};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What a cluster holds of ours.
 pub(super) struct Objects {
@@ -19,9 +19,9 @@ pub(super) struct Objects {
 ///
 /// # Errors
 /// The cluster cannot be asked, or refuses.
-pub(super) async fn objects(kubeconfig: &Path) -> Result<Objects, Failure> {
+pub(super) async fn objects(kubeconfig: &Path) -> Result<Objects, ExitFailure> {
     let remote = Remote::connect(Some(kubeconfig)).await?;
-    let failed = |what: &str, e: objects::Failure| Failure::of(&format!("list the {what}"), &e);
+    let failed = |what: &str, e: objects::Failure| ExitFailure::of(&format!("list the {what}"), &e);
     let repositories = apiserver::ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "repositories");
     let listed = remote.list(&repositories, "").await;
     let repositories = listed.map_err(|e| failed("repositories", e))?.items;

@@ -8,7 +8,7 @@ mod git;
 use std::process::ExitCode;
 
 use crate::cli::CheckArgs;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::up::DataDir;
 use git::Mirrors;
 use objectstore::{Findings, inspect};
@@ -19,10 +19,10 @@ use objectstore::{Findings, inspect};
 /// # Errors
 /// The directory is in use or cannot be read, the cluster cannot be asked; what is broken or could not be compared ends with
 /// exit code 1.
-pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, ExitFailure> {
     if let Some(kubeconfig) = &args.kubeconfig {
         let objects = super::wait(cluster::objects(kubeconfig))?;
-        let failed = |e: std::io::Error| Failure::of("make a directory for copies", &e);
+        let failed = |e: std::io::Error| ExitFailure::of("make a directory for copies", &e);
         let copies = tempfile::tempdir().map_err(failed)?;
         let mirrors = Mirrors {
             path: copies.path(),
@@ -32,14 +32,14 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     }
     if !args.at.data.join("objects.redb").is_file() {
         return Err(
-            Failure::new(format!("{} holds no object store", args.at.data.display())).hint(
+            ExitFailure::new(format!("{} holds no object store", args.at.data.display())).hint(
                 "name the data directory of `offshoot up` with --data, or a cluster's kubeconfig with --kubeconfig",
             ),
         );
     }
     let directory = DataDir::open(&args.at.data)?;
     let findings = inspect(directory.root())
-        .map_err(|e| Failure::of(&format!("check {}", args.at.data.display()), &e))?;
+        .map_err(|e| ExitFailure::of(&format!("check {}", args.at.data.display()), &e))?;
     super::say(&format!(
         "object store: {} objects, {} events, version {}",
         findings.objects.len(),
@@ -59,7 +59,7 @@ fn report(
     args: &CheckArgs,
     problems: &[String],
     records: git::Compared,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, ExitFailure> {
     for line in records.notes.iter().chain(&records.uncompared) {
         super::say(line);
     }

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use super::findings;
 use crate::cli::local::{DiffArgs, Format};
 use crate::commands::write_out;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::folder;
 
 /// Something differs.
 const CHANGES: u8 = 2;
 
 /// Prints every difference.
-pub(super) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &DiffArgs) -> Result<ExitCode, ExitFailure> {
     let before = folder::read(&args.before)?;
     let after = folder::read(&args.after)?;
     let all = package::merge::diff(&before, &after);

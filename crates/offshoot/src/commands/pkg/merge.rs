@@ -10,18 +10,20 @@ use super::findings;
 use crate::cli::local::{Format, MergeArgs, MergeFileArgs, Policy};
 use crate::commands::markers::Markers;
 use crate::commands::{say_plain, write_out};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::folder;
 
 /// Merges packages. Nothing is written unless the merge could be made.
-pub(super) fn packages(args: &MergeArgs) -> Result<ExitCode, Failure> {
+pub(super) fn packages(args: &MergeArgs) -> Result<ExitCode, ExitFailure> {
     let base = folder::read(&args.base)?;
     let local = folder::read(&args.local)?;
     let upstream = folder::read(&args.upstream)?;
     let in_place = same_place(&args.local, &args.out);
     if !in_place && occupied(&args.out) {
-        return Err(Failure::new(format!("{} is not empty", args.out.display()))
-            .hint("name a new directory, or the local one to merge in place"));
+        return Err(
+            ExitFailure::new(format!("{} is not empty", args.out.display()))
+                .hint("name a new directory, or the local one to merge in place"),
+        );
     }
     let options = MergeOptions::upgrade(args.strategy, args.conflicts.model());
     let merged = merge(&base, &local, &upstream, &options).map_err(|error| failed(&error))?;
@@ -35,16 +37,16 @@ pub(super) fn packages(args: &MergeArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Merges one file, as git asks a merge driver to: what is open stands between conflict markers.
-pub(super) fn file(args: &MergeFileArgs) -> Result<ExitCode, Failure> {
+pub(super) fn file(args: &MergeFileArgs) -> Result<ExitCode, ExitFailure> {
     let name = args.path.as_deref().unwrap_or_default();
     let name = name.rsplit('/').next().filter(|name| !name.is_empty());
     let own = args.local.file_name().and_then(|name| name.to_str());
     let name = name.or(own).unwrap_or("file.yaml");
     let path = PackagePath::parse(name)
-        .map_err(|error| Failure::of(&format!("merge a file named {name:?}"), &error))?;
+        .map_err(|error| ExitFailure::of(&format!("merge a file named {name:?}"), &error))?;
     let side = |place: &Path| {
         let bytes = std::fs::read(place)
-            .map_err(|error| Failure::of(&format!("read {}", place.display()), &error))?;
+            .map_err(|error| ExitFailure::of(&format!("read {}", place.display()), &error))?;
         // git hands over an empty file for a side that had none.
         let none = bytes.is_empty() && place == args.base;
         let file = (!none).then(|| (path.clone(), File::new(bytes)));
@@ -114,16 +116,16 @@ fn marked(args: &MergeFileArgs, path: &PackagePath, local: &Files, upstream: &Fi
 }
 
 /// Writes the result where git looks for it, if it is not there already.
-fn put(args: &MergeFileArgs, before: Option<&File>, after: &[u8]) -> Result<(), Failure> {
+fn put(args: &MergeFileArgs, before: Option<&File>, after: &[u8]) -> Result<(), ExitFailure> {
     if before.is_some_and(|before| **before.bytes() == *after) {
         return Ok(());
     }
     std::fs::write(&args.local, after)
-        .map_err(|error| Failure::of(&format!("write {}", args.local.display()), &error))
+        .map_err(|error| ExitFailure::of(&format!("write {}", args.local.display()), &error))
 }
 
-fn failed(error: &MergeError) -> Failure {
-    let failure = Failure::of("merge", error);
+fn failed(error: &MergeError) -> ExitFailure {
+    let failure = ExitFailure::of("merge", error);
     match error {
         MergeError::ReadKptfile { .. } => failure.hint("a package is a directory with a Kptfile"),
         _ => failure,

@@ -8,13 +8,13 @@ mod render;
 use std::process::ExitCode;
 
 use crate::cli::local::{Pkg, PkgArgs};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Runs one verb.
 ///
 /// # Errors
 /// It failed, and why.
-pub(super) fn run(args: &PkgArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &PkgArgs) -> Result<ExitCode, ExitFailure> {
     match &args.verb {
         Pkg::Render(args) => render::run(args),
         Pkg::Merge(args) => merge::packages(args),

@@ -9,14 +9,14 @@ use package::render::Options;
 
 use crate::cli::local::RenderArgs;
 use crate::commands::{say_plain, wait};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::{folder, runtimes};
 
 /// Renders a directory; on a failure nothing but the Kptfile's status changes.
-pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, ExitFailure> {
     let files = folder::read(&args.directory)?;
     if args.output.as_ref().is_some_and(|output| output.exists()) {
-        return Err(Failure::new("the output directory exists already")
+        return Err(ExitFailure::new("the output directory exists already")
             .hint("name a directory that does not exist, or render in place without --output"));
     }
     let options = Options {
@@ -50,8 +50,8 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Why nothing was rendered; before any function ran, it is a file that cannot be read.
-fn refused(args: &RenderArgs, status: &RenderStatus, why: &str) -> Failure {
-    let failure = Failure::new(format!("cannot render {}: {why}", args.directory.display()));
+fn refused(args: &RenderArgs, status: &RenderStatus, why: &str) -> ExitFailure {
+    let failure = ExitFailure::new(format!("cannot render {}: {why}", args.directory.display()));
     if status.steps.is_empty() && why.contains(": line ") {
         return failure.hint("mend the file; one that is no resource can be listed in .krmignore");
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How deep directories may lie.
 const DEPTH: usize = 64;
@@ -34,22 +34,22 @@ pub(super) const CLONE: Most = Most {
 ///
 /// # Errors
 /// It holds what is neither a file nor a directory, or too much; the first such place is named.
-pub(super) fn check(path: &Path, most: Most) -> Result<(), Failure> {
+pub(super) fn check(path: &Path, most: Most) -> Result<(), ExitFailure> {
     let mut left = most;
     walk(path, 0, &mut left, most)
 }
 
-fn walk(path: &Path, depth: usize, left: &mut Most, most: Most) -> Result<(), Failure> {
+fn walk(path: &Path, depth: usize, left: &mut Most, most: Most) -> Result<(), ExitFailure> {
     let shown = path.display();
-    let failed = |e: std::io::Error| Failure::of(&format!("read {shown}"), &e);
+    let failed = |e: std::io::Error| ExitFailure::of(&format!("read {shown}"), &e);
     let found = std::fs::symlink_metadata(path).map_err(failed)?;
     let kind = found.file_type();
     if kind.is_symlink() {
-        return Err(Failure::new(format!("{shown} is a symbolic link"))
+        return Err(ExitFailure::new(format!("{shown} is a symbolic link"))
             .hint("what it leads to is not read: put a copy there"));
     }
     let full = || {
-        Failure::new(format!(
+        ExitFailure::new(format!(
             "{shown}: there is more than {} files and {} MiB",
             most.entries,
             most.bytes >> 20
@@ -61,12 +61,12 @@ fn walk(path: &Path, depth: usize, left: &mut Most, most: Most) -> Result<(), Fa
         return Ok(());
     }
     if !kind.is_dir() {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "{shown} is neither a file nor a directory"
         )));
     }
     if depth == DEPTH {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "{shown}: directories lie more than {DEPTH} deep"
         )));
     }

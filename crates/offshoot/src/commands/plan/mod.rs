@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::waiting::waited;
 use crate::cli::plan::{PlanArgs, PlanOutput};
 use crate::client::{Client, PLANS, collection};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::planning;
 
 /// Nothing changes.
@@ -31,9 +31,9 @@ const INTERRUPTED: u8 = 130;
 ///
 /// # Errors
 /// What is supposed cannot be read, the server refuses, or there is no such class.
-pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), Failure> {
+pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), ExitFailure> {
     if args.output == PlanOutput::Diff && args.class.is_none() {
-        return Err(Failure::usage("-o diff shows one class")
+        return Err(ExitFailure::usage("-o diff shows one class")
             .hint("name it with --class ID; -o table lists the classes"));
     }
     let spec = spec(args)?;
@@ -47,7 +47,7 @@ pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), Failure> 
     if let Some(file) = &args.out {
         let text = format!("{document:#}\n");
         let written = std::fs::write(file, text);
-        written.map_err(|e| Failure::of(&format!("write {}", file.display()), &e))?;
+        written.map_err(|e| ExitFailure::of(&format!("write {}", file.display()), &e))?;
     }
     if !args.upstream.is_empty() && planning::outcome(&document) == (false, false) {
         super::say(match args.files.is_empty() {
@@ -68,7 +68,7 @@ async fn without_server(
     dir: &Path,
     namespace: Option<&str>,
     spec: &Value,
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Value>, ExitFailure> {
     let interrupted = interrupted()?;
     let mut interrupted = std::pin::pin!(interrupted);
     let copies = offline::Copies::new()?;
@@ -104,8 +104,8 @@ async fn without_server(
 }
 
 /// Comes back once somebody ends this process: with Ctrl-C, as a job that is stopped, or by closing its terminal.
-fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
-    let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
+fn interrupted() -> Result<impl Future<Output = ()>, ExitFailure> {
+    let failed = |e: std::io::Error| ExitFailure::of("listen for signals", &e);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
@@ -119,7 +119,7 @@ fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
 }
 
 /// The document that a server answers.
-async fn ask(client: &Client, spec: &Value) -> Result<Value, Failure> {
+async fn ask(client: &Client, spec: &Value) -> Result<Value, ExitFailure> {
     let body = json!({
         "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "Plan",
         "metadata": {"name": "plan"}, "spec": spec,
@@ -128,7 +128,7 @@ async fn ask(client: &Client, spec: &Value) -> Result<Value, Failure> {
     let answer = waited("planning", client.post(&path, &body)).await?;
     super::say_warnings(client);
     let document = answer.pointer("/status/document").cloned();
-    document.ok_or_else(|| Failure::new("the server answered without a plan"))
+    document.ok_or_else(|| ExitFailure::new("the server answered without a plan"))
 }
 
 /// What the plan says, as an exit code.
@@ -141,11 +141,11 @@ fn code(document: &Value) -> u8 {
 }
 
 /// What is supposed, as the server is asked.
-fn spec(args: &PlanArgs) -> Result<Value, Failure> {
+fn spec(args: &PlanArgs) -> Result<Value, ExitFailure> {
     let objects = manifests::named(&args.files)?;
-    let delete: Result<Vec<Value>, Failure> =
+    let delete: Result<Vec<Value>, ExitFailure> =
         args.delete.iter().map(|d| suppose::deleted(d)).collect();
-    let upstreams: Result<Vec<Value>, Failure> =
+    let upstreams: Result<Vec<Value>, ExitFailure> =
         args.upstream.iter().map(|u| suppose::upstream(u)).collect();
     Ok(json!({
         "objects": objects,
@@ -156,18 +156,18 @@ fn spec(args: &PlanArgs) -> Result<Value, Failure> {
     }))
 }
 
-fn print(args: &PlanArgs, document: &Value) -> Result<String, Failure> {
+fn print(args: &PlanArgs, document: &Value) -> Result<String, ExitFailure> {
     if let Some(class) = &args.class {
         let classes = document.get("classes").and_then(Value::as_array);
         match classes.map_or(0, Vec::len) {
             0 => {
                 let why = format!("there is no class {class:?} in this plan");
-                return Err(Failure::new(why).hint("offshoot plan without --class lists all"));
+                return Err(ExitFailure::new(why).hint("offshoot plan without --class lists all"));
             }
             1 => {}
             found => {
                 let why = format!("{found} classes begin with {class:?}");
-                return Err(Failure::usage(why).hint("give more digits of its id"));
+                return Err(ExitFailure::usage(why).hint("give more digits of its id"));
             }
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use apiserver::{ResourceName, ServerHandle, Target};
+use apiserver::{RequestTarget, ResourceName, ServerHandle};
 use engine::ports::Gvk;
 use objects::Reason;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use tokio::process::Command;
 use super::{contents, manifests};
 use crate::cli::remote::Connect;
 use crate::client::{Client, REPOSITORIES, collection};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::up::{self, Running};
 
 /// Where the clones are, below the directory.
@@ -57,10 +57,10 @@ impl Copies {
     ///
     /// # Errors
     /// None can be made.
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self, ExitFailure> {
         let root = tempfile::Builder::new().prefix("offshoot-plan-").tempdir();
         root.map(Self)
-            .map_err(|e| Failure::of("make a directory for the plan", &e))
+            .map_err(|e| ExitFailure::of("make a directory for the plan", &e))
     }
 
     /// Takes them away; says where they are if that cannot be.
@@ -88,10 +88,10 @@ pub(super) async fn start(
     dir: &Path,
     namespace: Option<&str>,
     copies: &Copies,
-) -> Result<Offline, Failure> {
+) -> Result<Offline, ExitFailure> {
     if !dir.is_dir() {
         let why = format!("--offline {} is no directory", dir.display());
-        return Err(Failure::usage(why).hint("it holds manifests, and clones as git/NAME.git"));
+        return Err(ExitFailure::usage(why).hint("it holds manifests, and clones as git/NAME.git"));
     }
     let root = copies.0.path();
     let mut read = Read {
@@ -121,8 +121,8 @@ pub(super) async fn start(
 }
 
 /// What lies in the directory beside the clones and what is hidden.
-fn entries(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |e: std::io::Error| Failure::of(&format!("read {}", dir.display()), &e);
+fn entries(dir: &Path) -> Result<Vec<PathBuf>, ExitFailure> {
+    let failed = |e: std::io::Error| ExitFailure::of(&format!("read {}", dir.display()), &e);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -170,7 +170,7 @@ impl Read {
         &mut self,
         dir: &Path,
         root: &Path,
-    ) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    ) -> Result<BTreeMap<String, PathBuf>, ExitFailure> {
         let mut clones = BTreeMap::new();
         let repositories = self
             .objects
@@ -200,7 +200,7 @@ impl Read {
 
     /// Imports everything: what others refer to first, so that nothing is taken for abandoned. Answers the variants that
     /// came with their uid.
-    async fn import(&mut self, handle: &ServerHandle) -> Result<BTreeSet<String>, Failure> {
+    async fn import(&mut self, handle: &ServerHandle) -> Result<BTreeSet<String>, ExitFailure> {
         let own = |o: &&Value| {
             text(o, "/kind") == NAMESPACE && text(o, "/metadata/name") == self.namespace
         };
@@ -243,7 +243,7 @@ impl Read {
                 continue;
             };
             let imported = import(handle, &target, object).await;
-            imported.map_err(|e| Failure::new(format!("{what}: {}", e.message)))?;
+            imported.map_err(|e| ExitFailure::new(format!("{what}: {}", e.message)))?;
         }
         Ok(known)
     }
@@ -266,7 +266,7 @@ impl Read {
     }
 
     /// The place of an object. A definition that was imported before is served in a moment.
-    async fn target(&self, handle: &ServerHandle, object: &Value) -> Option<Target> {
+    async fn target(&self, handle: &ServerHandle, object: &Value) -> Option<RequestTarget> {
         let kind = Gvk::of(text(object, "/apiVersion"), text(object, "/kind"));
         let started = Instant::now();
         loop {
@@ -290,7 +290,7 @@ impl Read {
 /// Imports an object. A server has namespaces of its own: to such a one is added what the directory says of it.
 async fn import(
     handle: &ServerHandle,
-    target: &Target,
+    target: &RequestTarget,
     object: Value,
 ) -> Result<(), objects::Failure> {
     let whose = handle.own("admin");
@@ -311,7 +311,7 @@ async fn import(
 
 impl Offline {
     /// A client of it.
-    pub(super) async fn client(&self) -> Result<Client, Failure> {
+    pub(super) async fn client(&self) -> Result<Client, ExitFailure> {
         Client::connect(&Connect {
             kubeconfig: Some(self.running.kubeconfig().to_owned()),
             namespace: Some(self.namespace.clone()),
@@ -321,7 +321,7 @@ impl Offline {
     }
 
     /// Waits until every clone was read, or cannot be.
-    async fn read_clones(&self, count: usize) -> Result<(), Failure> {
+    async fn read_clones(&self, count: usize) -> Result<(), ExitFailure> {
         let client = self.client().await?;
         let started = Instant::now();
         loop {
@@ -339,7 +339,7 @@ impl Offline {
                     "{read} of {count} clones were read after {} s",
                     PATIENCE.as_secs()
                 );
-                return Err(Failure::new(why));
+                return Err(ExitFailure::new(why));
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -380,7 +380,7 @@ impl Offline {
     }
 
     /// A failure, with what the directory lacks: that may be why.
-    pub(super) fn with_unknown(&self, why: Failure) -> Failure {
+    pub(super) fn with_unknown(&self, why: ExitFailure) -> ExitFailure {
         let lacks: Vec<String> = self
             .unknown
             .iter()
@@ -442,7 +442,7 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 }
 
 /// Copies a clone with all its refs: nothing is written where it lies.
-async fn clone(from: &Path, to: &Path) -> Result<(), Failure> {
+async fn clone(from: &Path, to: &Path) -> Result<(), ExitFailure> {
     let attempt = || format!("copy {}", from.display());
     let output = Command::new("git")
         .args(["clone", "--quiet", "--mirror", "--"])
@@ -451,11 +451,11 @@ async fn clone(from: &Path, to: &Path) -> Result<(), Failure> {
         .kill_on_drop(true)
         .output()
         .await
-        .map_err(|e| Failure::of(&attempt(), &e))?;
+        .map_err(|e| ExitFailure::of(&attempt(), &e))?;
     if output.status.success() {
         return Ok(());
     }
     let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Failure::new(format!("cannot {}: {why}", attempt()))
+    Err(ExitFailure::new(format!("cannot {}: {why}", attempt()))
         .hint("git clone --mirror URL makes one that can be read"))
 }

@@ -6,22 +6,22 @@ use base64::Engine as _;
 use model::{File, FileMode, PackagePath};
 use serde_json::{Map, Value, json};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::folder;
 
 /// `KIND/NAME`
-pub(super) fn deleted(text: &str) -> Result<Value, Failure> {
+pub(super) fn deleted(text: &str) -> Result<Value, ExitFailure> {
     let (kind, name) = text
         .split_once('/')
         .filter(|(kind, name)| !kind.is_empty() && !name.is_empty())
-        .ok_or_else(|| Failure::usage(format!("--delete {text:?} is not KIND/NAME")))?;
+        .ok_or_else(|| ExitFailure::usage(format!("--delete {text:?} is not KIND/NAME")))?;
     Ok(json!({"kind": kind, "name": name}))
 }
 
 /// `REPO/PACKAGE@REVISION=DIR|GITREF`: what names a directory is one.
-pub(super) fn upstream(text: &str) -> Result<Value, Failure> {
+pub(super) fn upstream(text: &str) -> Result<Value, ExitFailure> {
     let wrong = || {
-        Failure::usage(format!("--upstream {text:?} is not REPO/PACKAGE@REVISION=DIR|GITREF"))
+        ExitFailure::usage(format!("--upstream {text:?} is not REPO/PACKAGE@REVISION=DIR|GITREF"))
             .hint("such as blueprints/web@v2=./web, or blueprints/web@v2=next for a branch of the repository")
     };
     let (named, content) = text.split_once('=').ok_or_else(wrong)?;
@@ -35,7 +35,7 @@ pub(super) fn upstream(text: &str) -> Result<Value, Failure> {
     });
     if is_path(content) && !Path::new(content).is_dir() {
         let why = format!("--upstream {text:?}: there is no directory {content}");
-        return Err(Failure::usage(why)
+        return Err(ExitFailure::usage(why)
             .hint("a branch, tag or commit of the repository is named without ./ and /"));
     }
     if Path::new(content).is_dir() {
@@ -69,7 +69,7 @@ fn is_path(content: &str) -> bool {
 }
 
 /// A directory that holds no package was hardly meant: there is one that is called as a branch.
-fn no_package(text: &str, content: &str) -> Result<(), Failure> {
+fn no_package(text: &str, content: &str) -> Result<(), ExitFailure> {
     if Path::new(content)
         .join(package::kptfile::FILE_NAME)
         .is_file()
@@ -85,7 +85,7 @@ fn no_package(text: &str, content: &str) -> Result<(), Failure> {
             "if the branch or tag is meant, write refs/heads/{content} or refs/tags/{content}"
         ),
     };
-    Err(Failure::usage(why).hint(hint))
+    Err(ExitFailure::usage(why).hint(hint))
 }
 
 #[cfg(test)]

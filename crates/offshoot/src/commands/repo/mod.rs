@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use crate::cli::remote::{Repo, RepoArgs};
 use crate::client::{self, Client, REPOSITORIES, SECRETS, collection, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Runs one verb; what is to be printed.
 ///
 /// # Errors
 /// It failed, and why.
-pub(crate) async fn run(args: &RepoArgs) -> Result<String, Failure> {
+pub(crate) async fn run(args: &RepoArgs) -> Result<String, ExitFailure> {
     let client = Client::connect(&args.connect).await?;
     let done = verb(&client, args).await;
     super::say_warnings(&client);
     done
 }
 
-async fn verb(client: &Client, args: &RepoArgs) -> Result<String, Failure> {
+async fn verb(client: &Client, args: &RepoArgs) -> Result<String, ExitFailure> {
     match &args.verb {
         Repo::Reg(flags) => register::run(client, flags).await,
         Repo::Get { names, listing } => {
@@ -51,7 +51,7 @@ async fn verb(client: &Client, args: &RepoArgs) -> Result<String, Failure> {
     }
 }
 
-async fn unregister(client: &Client, name: &str, keep_secret: bool) -> Result<String, Failure> {
+async fn unregister(client: &Client, name: &str, keep_secret: bool) -> Result<String, ExitFailure> {
     let path = object(REPOSITORIES, &client.namespace, name);
     let repository = client.get(&path).await?;
     let secret = secret_of(&repository).filter(|s| !keep_secret && *s == format!("{name}-auth"));
@@ -87,7 +87,11 @@ fn secret_of(repository: &Value) -> Option<&str> {
 
 /// Why a Secret stays although its repository goes: nobody but `repo reg` made it, or somebody else needs it. Credentials are
 /// deleted where both are known not to be so.
-async fn why_left(client: &Client, name: &str, secret: &str) -> Result<Option<String>, Failure> {
+async fn why_left(
+    client: &Client,
+    name: &str,
+    secret: &str,
+) -> Result<Option<String>, ExitFailure> {
     let path = object(SECRETS, &client.namespace, secret);
     let (code, found) = client.ask(http::Method::GET, &path, None).await?;
     match code {

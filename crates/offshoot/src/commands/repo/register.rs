@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 
 use crate::cli::remote::RegArgs;
 use crate::client::{Client, REPOSITORIES, SECRETS, collection, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// The annotation of a Secret that names the Repository which it was made for, and goes with.
 pub(super) const MADE_FOR: &str = "offshoot.dev/made-for";
 
-pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Failure> {
+pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, ExitFailure> {
     let address = address(&flags.address)?;
     let name = flags.name.clone().unwrap_or_else(|| last_part(&address));
     if let Some(schedule) = &flags.sync_schedule {
         let fields = schedule.split_whitespace().count();
         if fields != 5 {
-            return Err(Failure::usage(format!(
+            return Err(ExitFailure::usage(format!(
                 "invalid sync-schedule cron expression: expected exactly 5 fields, found {fields}: [{schedule}]"
             )));
         }
@@ -93,14 +93,14 @@ fn credentials(flags: &RegArgs) -> Option<(&'static str, Value)> {
 }
 
 /// What is registered: a path of this machine is a `file://` URL.
-fn address(given: &str) -> Result<String, Failure> {
+fn address(given: &str) -> Result<String, ExitFailure> {
     let address = match given.starts_with('/') {
         true => format!("file://{given}"),
         false => given.to_owned(),
     };
     let fits = store::RemoteSpec::new(&address).kind();
     fits.map_err(|why| {
-        Failure::usage(why.to_string()).hint(
+        ExitFailure::usage(why.to_string()).hint(
             "write https://host/path.git, or the absolute path of a repository on the server's machine; SSH is not spoken",
         )
     })?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::client::{Client, REPOSITORIES, collection, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 pub(super) async fn run(
     client: &Client,
@@ -13,9 +13,9 @@ pub(super) async fn run(
     all: bool,
     all_namespaces: bool,
     when: Option<&str>,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     if names.is_empty() && !all {
-        return Err(Failure::usage(
+        return Err(ExitFailure::usage(
             "repository name(s) required unless --all is set",
         ));
     }
@@ -60,13 +60,13 @@ pub(super) async fn run(
         return Ok(out);
     }
     crate::commands::write_out(&out)?;
-    Err(Failure::new(format!(
+    Err(ExitFailure::new(format!(
         "{failed} repositories could not be scheduled"
     )))
 }
 
 /// Asks for a look at a time; answers which.
-async fn ask(client: &Client, place: &str, at: &str) -> Result<String, Failure> {
+async fn ask(client: &Client, place: &str, at: &str) -> Result<String, ExitFailure> {
     let known = client.get(place).await?;
     let known = api::str_at(&known, &["spec", "sync", "runOnceAt"]);
     let at = after(at, known.unwrap_or_default());
@@ -97,13 +97,14 @@ fn written(at: jiff::Timestamp) -> String {
 }
 
 /// `10m`, `90s`, `1h30m`, or an RFC 3339 time; a time that has passed means now.
-fn time(text: &str) -> Result<String, Failure> {
+fn time(text: &str) -> Result<String, ExitFailure> {
     let now = jiff::Timestamp::now();
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
         return Ok(written(at.max(now)));
     }
     let wrong = || {
-        Failure::usage("invalid --run-once value").hint("write 10m, 1h30m or 2030-01-31T12:00:00Z")
+        ExitFailure::usage("invalid --run-once value")
+            .hint("write 10m, 1h30m or 2030-01-31T12:00:00Z")
     };
     let mut seconds: i64 = 0;
     let mut number = String::new();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::status;
 use crate::client::{Client, VARIANTS, collection};
 use crate::commands::rpkg;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How many members are named.
 const NAMED: usize = 20;
@@ -17,7 +17,7 @@ pub(super) async fn open(
     client: &Client,
     set: &Value,
     rollout: &RolloutStatus,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let list = variants(client, set).await?;
     let lines = rpkg::items(&list).iter().filter_map(|v| line(rollout, v));
     let text = few(lines.collect());
@@ -61,7 +61,7 @@ pub(super) fn line(rollout: &RolloutStatus, variant: &Value) -> Option<String> {
 }
 
 /// The members whose proposal stands in the way of an undo, and the way out; nothing where there are none.
-pub(super) async fn proposed(client: &Client, set: &Value) -> Result<String, Failure> {
+pub(super) async fn proposed(client: &Client, set: &Value) -> Result<String, ExitFailure> {
     let rollout = status(set)?;
     let list = variants(client, set).await?;
     let mut lines = Vec::new();
@@ -86,7 +86,7 @@ pub(super) async fn proposed(client: &Client, set: &Value) -> Result<String, Fai
 }
 
 /// The variants of a set.
-async fn variants(client: &Client, set: &Value) -> Result<Value, Failure> {
+async fn variants(client: &Client, set: &Value) -> Result<Value, ExitFailure> {
     let uid = api::str_at(set, &["metadata", "uid"]).unwrap_or_default();
     let query = format!("{LABEL}={uid}");
     let selector = [("labelSelector", query.as_str())];

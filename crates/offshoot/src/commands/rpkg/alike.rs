@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::{
     ConflictValue, Files, Namespace, ObjectName, PackageName, PackagePath, RepositoryName,
 };
-use package::changes::{Inputs, Part, TargetNames, Template, inputs_of};
+use package::changes::{Inputs, TargetNames, TextPart, TextWithInputs, inputs_of};
 use package::merge::Difference;
 use plan::variant::origin::VARIANT;
 use serde_json::Value;
@@ -65,10 +65,10 @@ pub(super) fn key(
 ) -> Vec<(String, String, String, String, String)> {
     let text = |text: &str| {
         let mut out = String::new();
-        for part in Template::of(text, inputs).0 {
+        for part in TextWithInputs::of(text, inputs).0 {
             match part {
-                Part::Literal(literal) => out.push_str(&literal),
-                Part::Input(name) => out.extend([MARK.to_string(), name, MARK.to_string()]),
+                TextPart::Literal(literal) => out.push_str(&literal),
+                TextPart::Input(name) => out.extend([MARK.to_string(), name, MARK.to_string()]),
             }
         }
         out
@@ -89,7 +89,7 @@ pub(super) fn named(all: &[Difference], members: &[&Inputs]) -> Vec<Difference> 
     let other = |(name, held): &(&str, &str)| members.iter().any(|m| m.value(name) != Some(*held));
     let varying = first.iter().filter(other);
     let varying = Inputs::new(varying.map(|(name, held)| (name.to_owned(), held.to_owned())));
-    let text = |text: &str| Template::of(text, &varying).to_string();
+    let text = |text: &str| TextWithInputs::of(text, &varying).to_string();
     let one = |d: &Difference| Difference {
         file: PackagePath::parse(&text(d.file.as_str())).unwrap_or_else(|_| d.file.clone()),
         resource: text(&d.resource),
@@ -107,7 +107,11 @@ pub(super) fn varying(all: &[Difference], members: &[&Inputs]) -> Vec<String> {
         return Vec::new();
     };
     let mut see = |text: &str| {
-        names.extend(Template::of(text, first).named().map(ToOwned::to_owned));
+        names.extend(
+            TextWithInputs::of(text, first)
+                .named()
+                .map(ToOwned::to_owned),
+        );
     };
     for d in all {
         [d.file.as_str(), &d.resource, &d.path]

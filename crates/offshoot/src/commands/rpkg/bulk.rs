@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use api::{BulkOutcome, BulkResult};
-use plan::revision::{IN_CONFLICT, Verb};
+use plan::revision::{IN_CONFLICT, RevisionVerb};
 use serde_json::{Value, json};
 
 use super::entry::Entry;
@@ -14,7 +14,7 @@ use super::lifecycle;
 use crate::client::{BULK, Client, collection};
 use crate::commands::waiting::waited;
 use crate::commands::{say, say_plain, write_out};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// The most entries of one request: its answer comes while somebody waits for it.
 const PIECE: usize = 2_500;
@@ -27,7 +27,7 @@ const NAMED: usize = 10;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Asked<'a> {
     /// A verb of the lifecycle.
-    Verb(Verb),
+    Verb(RevisionVerb),
     /// Decisions about conflicts, as requests have them.
     Resolve(&'a [Value]),
 }
@@ -60,7 +60,7 @@ pub(crate) async fn run(
     asked: Asked<'_>,
     entries: &[Entry],
     dry_run: bool,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let (all, broken) = ask_all(client, asked, entries, dry_run).await;
     let out = done(asked, &all, dry_run);
     let failed = tell(asked, &all, dry_run);
@@ -76,7 +76,7 @@ pub(crate) async fn run(
             _ => "failed, or wait until somebody decides their conflicts",
         };
         let count = entries.len();
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "{failed} of {count} package revisions {what}"
         )));
     };
@@ -94,7 +94,7 @@ pub(crate) async fn ask_all(
     asked: Asked<'_>,
     entries: &[Entry],
     dry_run: bool,
-) -> (Vec<Told>, Option<Failure>) {
+) -> (Vec<Told>, Option<ExitFailure>) {
     let mut all = Vec::with_capacity(entries.len());
     for piece in pieces(entries) {
         let what = format!(
@@ -118,7 +118,10 @@ fn pieces(entries: &[Entry]) -> Vec<&[Entry]> {
     while let Some(first) = rest.first() {
         let mut bytes = 0;
         let fits = rest.iter().take(PIECE).take_while(|entry| {
-            bytes += body_of(Asked::Verb(Verb::Approve), entry).to_string().len() + 1;
+            bytes += body_of(Asked::Verb(RevisionVerb::Approve), entry)
+                .to_string()
+                .len()
+                + 1;
             entry.namespace == first.namespace && bytes <= BYTES
         });
         let (piece, after) = rest.split_at(fits.count().max(1));
@@ -133,7 +136,7 @@ fn body_of(asked: Asked<'_>, entry: &Entry) -> Value {
     if let Some(tree) = &entry.tree {
         one["tree"] = tree.as_str().into();
     }
-    if let (Some(class), Asked::Verb(Verb::Approve)) = (&entry.class, asked) {
+    if let (Some(class), Asked::Verb(RevisionVerb::Approve)) = (&entry.class, asked) {
         one["class"] = class.clone();
     }
     one
@@ -144,7 +147,7 @@ async fn ask(
     asked: Asked<'_>,
     piece: &[Entry],
     dry_run: bool,
-) -> Result<Vec<Told>, Failure> {
+) -> Result<Vec<Told>, ExitFailure> {
     let namespace = piece.first().map_or("", |entry| entry.namespace.as_str());
     let changes: Vec<Value> = piece.iter().map(|entry| body_of(asked, entry)).collect();
     let mut body = json!({
@@ -180,7 +183,12 @@ fn results(answer: &Value) -> Vec<Told> {
     results.into_iter().flatten().filter_map(one).collect()
 }
 
-async fn one_by_one(client: &Client, verb: Verb, piece: &[Entry], dry_run: bool) -> Vec<Told> {
+async fn one_by_one(
+    client: &Client,
+    verb: RevisionVerb,
+    piece: &[Entry],
+    dry_run: bool,
+) -> Vec<Told> {
     let mut told = Vec::with_capacity(piece.len());
     for entry in piece {
         let outcome = lifecycle::one(client, entry, verb, dry_run).await;
@@ -232,7 +240,7 @@ fn tell(asked: Asked<'_>, all: &[Told], dry_run: bool) -> usize {
     let failed: Vec<&Told> = failures.into_iter().flat_map(of).collect();
     if failed.len() <= NAMED {
         for (name, outcome) in &failed {
-            let why = Failure::new(outcome.message.clone());
+            let why = ExitFailure::new(outcome.message.clone());
             let why = match asked {
                 Asked::Verb(verb) => lifecycle::told(name, verb, why),
                 Asked::Resolve(_) => why.of_thing(&format!("{name} failed")),
@@ -363,7 +371,7 @@ mod tests {
             all.push(told(name, BulkResult::Refused, &why));
         }
         assert_eq!(
-            summary(Asked::Verb(Verb::Reject), &all),
+            summary(Asked::Verb(RevisionVerb::Reject), &all),
             "1 rejected, 12 skipped, 2 refused"
         );
         let refused = all.iter().filter(|(_, o)| o.result == BulkResult::Refused);

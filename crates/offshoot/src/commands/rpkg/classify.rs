@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::alike::{self, Stated};
 use super::contents::{Contents, contents, may_hide};
 use crate::client::Client;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::planning;
 
 /// A revision that is to be put into a class, and what it is compared with.
@@ -78,7 +78,7 @@ pub(in crate::commands) async fn classify(
     client: &Client,
     open: &Unclassified,
     key: HashKey,
-) -> Result<Classified, Failure> {
+) -> Result<Classified, ExitFailure> {
     let (before, after) = sides(client, open).await?;
     let from = wanted(open)?;
     let inputs = match (&before, open.deletion) {
@@ -102,7 +102,10 @@ pub(in crate::commands) async fn classify(
 }
 
 /// What a revision is compared with, and what it holds: of one that is to be deleted, what goes, and nothing.
-async fn sides(client: &Client, open: &Unclassified) -> Result<(Option<Files>, Files), Failure> {
+async fn sides(
+    client: &Client,
+    open: &Unclassified,
+) -> Result<(Option<Files>, Files), ExitFailure> {
     let own = contents(client, &open.name).await?;
     let (before, after) = match (&open.base, open.deletion) {
         (_, true) => (Some(own), Contents::none()),
@@ -112,7 +115,7 @@ async fn sides(client: &Client, open: &Unclassified) -> Result<(Option<Files>, F
     let none = Contents::none();
     let both = [before.as_ref().unwrap_or(&none), &after];
     if both.iter().any(|side| !side.complete) {
-        return Err(Failure::new(
+        return Err(ExitFailure::new(
             "it has links, or files that are binary or too large to be shown",
         ));
     }
@@ -122,14 +125,14 @@ async fn sides(client: &Client, open: &Unclassified) -> Result<(Option<Files>, F
         (base, false) => [base.as_ref().map(|(_, tree)| tree.as_str()), tree],
     };
     if may_hide(both, trees) {
-        return Err(Failure::new("what it changes is not shown"));
+        return Err(ExitFailure::new("what it changes is not shown"));
     }
     Ok((before.map(|before| before.files), after.files))
 }
 
 /// What it is to follow; what no upstream is known of changes by itself.
-fn wanted(open: &Unclassified) -> Result<WantedUpstream, Failure> {
-    let named = |e: model::NameError| Failure::of("read the package's place", &e);
+fn wanted(open: &Unclassified) -> Result<WantedUpstream, ExitFailure> {
+    let named = |e: model::NameError| ExitFailure::of("read the package's place", &e);
     let own = || {
         let tree = open.tree.clone();
         (
@@ -142,6 +145,6 @@ fn wanted(open: &Unclassified) -> Result<WantedUpstream, Failure> {
     Ok(WantedUpstream {
         repository: RepositoryName::parse(&repository).map_err(named)?,
         package: model::PackageName::parse(&package).map_err(named)?,
-        tree: TreeId::parse(&tree).ok_or_else(|| Failure::new("its upstream names no tree"))?,
+        tree: TreeId::parse(&tree).ok_or_else(|| ExitFailure::new("its upstream names no tree"))?,
     })
 }

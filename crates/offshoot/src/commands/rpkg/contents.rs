@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::text;
 use crate::client::{Client, RESOURCES, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// The annotations that list what an object of files does not hold.
 const HIDDEN: [&str; 3] = [api::BINARY_FILES, api::OVERSIZED_FILES, api::UNREAD_FILES];
@@ -43,12 +43,12 @@ impl Contents {
 pub(in crate::commands) async fn contents(
     client: &Client,
     name: &str,
-) -> Result<Contents, Failure> {
+) -> Result<Contents, ExitFailure> {
     let path = object(RESOURCES, &client.namespace, name);
     read(&client.get(&path).await?)
 }
 
-fn read(resources: &Value) -> Result<Contents, Failure> {
+fn read(resources: &Value) -> Result<Contents, ExitFailure> {
     let noted = |key: &str| text(resources, &["metadata", "annotations", key]).unwrap_or_default();
     let complete = HIDDEN.iter().all(|key| noted(key).is_empty());
     // A server that does not know the annotation shows no modes.
@@ -57,7 +57,7 @@ fn read(resources: &Value) -> Result<Contents, Failure> {
     let mut files = Files::new();
     let texts = api::object_at(resources, &["spec", "resources"]);
     for (name, text) in texts.into_iter().flatten() {
-        let path = PackagePath::parse(name).map_err(|e| Failure::of("read the package", &e))?;
+        let path = PackagePath::parse(name).map_err(|e| ExitFailure::of("read the package", &e))?;
         let mode = match executable.contains(name) {
             true => FileMode::Executable,
             false => FileMode::Regular,

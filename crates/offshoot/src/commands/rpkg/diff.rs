@@ -18,7 +18,7 @@ use crate::cli::fleet::{Against, RevisionDiffArgs};
 use crate::client::{Client, PACKAGES, collection};
 use crate::commands::pkg::findings;
 use crate::commands::{say, write_out};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 pub(in crate::commands) use upgrade::published;
 
 /// Something differs.
@@ -35,7 +35,7 @@ const NAMED: usize = 8;
 pub(in crate::commands) async fn run(
     client: &Client,
     args: &RevisionDiffArgs,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, ExitFailure> {
     let wanted = wanted(client, args).await?;
     let list = client
         .get(&collection(PACKAGES, &client.namespace, &[]))
@@ -44,7 +44,7 @@ pub(in crate::commands) async fn run(
     let mut pairs = Vec::new();
     for name in &wanted {
         let revision = upgrade::find(all, name)
-            .ok_or_else(|| Failure::new(format!("could not find package revision {name}")))?;
+            .ok_or_else(|| ExitFailure::new(format!("could not find package revision {name}")))?;
         let base = match args.against {
             Against::Published => published(all, revision),
             Against::Base => made_from(revision),
@@ -78,7 +78,7 @@ pub(in crate::commands) async fn run(
 }
 
 /// The names that were given, or those that a selection lists.
-async fn wanted(client: &Client, args: &RevisionDiffArgs) -> Result<Vec<String>, Failure> {
+async fn wanted(client: &Client, args: &RevisionDiffArgs) -> Result<Vec<String>, ExitFailure> {
     if !args.names.is_empty() {
         return Ok(args.names.clone());
     }
@@ -86,7 +86,7 @@ async fn wanted(client: &Client, args: &RevisionDiffArgs) -> Result<Vec<String>,
     let fields = args.field_selector.as_deref().unwrap_or_default();
     if labels.is_empty() && fields.is_empty() {
         return Err(
-            Failure::usage("PACKAGE_REVISION is a required positional argument")
+            ExitFailure::usage("PACKAGE_REVISION is a required positional argument")
                 .hint("name package revisions, or select them with -l or --field-selector"),
         );
     }
@@ -144,7 +144,7 @@ impl Form {
 }
 
 /// Fetches both sides of each pair; what several are compared with is fetched once.
-async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Failure> {
+async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, ExitFailure> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for base in pairs.iter().filter_map(|pair| pair.base.as_ref()) {
         *uses.entry(base.clone()).or_default() += 1;
@@ -186,7 +186,7 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Fai
             inputs,
         })
     };
-    let all: Vec<Result<Compared, Failure>> = futures::stream::iter(pairs)
+    let all: Vec<Result<Compared, ExitFailure>> = futures::stream::iter(pairs)
         .map(one)
         .buffered(AT_ONCE)
         .collect()
@@ -194,7 +194,7 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Fai
     all.into_iter().collect()
 }
 
-async fn files(client: &Client, name: &str) -> Result<Contents, Failure> {
+async fn files(client: &Client, name: &str) -> Result<Contents, ExitFailure> {
     let found = contents(client, name).await?;
     if !found.complete {
         say(&format!(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use model::PackagePath;
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Where `pull` notes what was pulled, for `push`.
 pub(super) const METADATA: &str = ".KptRevisionMetadata";
@@ -17,11 +17,14 @@ const HALF: &str = ".offshoot-pull-";
 ///
 /// # Errors
 /// It exists, a name leads outside of it, or it cannot be written.
-pub(super) fn write_directory(directory: &Path, files: &[(String, String)]) -> Result<(), Failure> {
+pub(super) fn write_directory(
+    directory: &Path,
+    files: &[(String, String)],
+) -> Result<(), ExitFailure> {
     let failed =
-        |path: &Path, e: &std::io::Error| Failure::of(&format!("write {}", path.display()), e);
+        |path: &Path, e: &std::io::Error| ExitFailure::of(&format!("write {}", path.display()), e);
     if directory.exists() {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "output directory {:?} already exists",
             directory.display()
         ))
@@ -39,7 +42,8 @@ pub(super) fn write_directory(directory: &Path, files: &[(String, String)]) -> R
     builder.create(&inner).map_err(|e| failed(directory, &e))?;
     for (name, text) in files {
         // What a server sends is checked as what a user sends: nothing is written outside.
-        let inside = PackagePath::parse(name).map_err(|e| Failure::of("write the package", &e))?;
+        let inside =
+            PackagePath::parse(name).map_err(|e| ExitFailure::of("write the package", &e))?;
         let shown = directory.join(inside.as_str());
         let path = inner.join(inside.as_str());
         let above = path.parent().unwrap_or(&inner);
@@ -59,11 +63,11 @@ pub(super) fn write_directory(directory: &Path, files: &[(String, String)]) -> R
 ///
 /// # Errors
 /// It cannot be read, or holds a link or what is no text.
-pub(super) fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, Failure> {
+pub(super) fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, ExitFailure> {
     let mut files = Vec::new();
     let mut waiting = vec![directory.to_path_buf()];
     while let Some(place) = waiting.pop() {
-        let failed = |e: std::io::Error| Failure::of(&format!("read {}", place.display()), &e);
+        let failed = |e: std::io::Error| ExitFailure::of(&format!("read {}", place.display()), &e);
         for entry in std::fs::read_dir(&place).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let path = entry.path();
@@ -74,7 +78,7 @@ pub(super) fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, 
                 files.push(read_file(directory, &path)?);
             } else {
                 // A link could lead anywhere, and what is left out would be deleted in the draft.
-                return Err(Failure::new(format!("{} is no plain file", path.display()))
+                return Err(ExitFailure::new(format!("{} is no plain file", path.display()))
                     .hint("packages hold files and directories: replace the link by what it leads to, or remove it"));
             }
         }
@@ -83,11 +87,11 @@ pub(super) fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, 
     Ok(files)
 }
 
-fn read_file(directory: &Path, path: &Path) -> Result<(String, String), Failure> {
-    let bytes =
-        std::fs::read(path).map_err(|e| Failure::of(&format!("read {}", path.display()), &e))?;
+fn read_file(directory: &Path, path: &Path) -> Result<(String, String), ExitFailure> {
+    let bytes = std::fs::read(path)
+        .map_err(|e| ExitFailure::of(&format!("read {}", path.display()), &e))?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::new(format!(
+        ExitFailure::new(format!(
             "file {} is not a valid UTF-8 text file",
             path.display()
         ))
@@ -95,7 +99,7 @@ fn read_file(directory: &Path, path: &Path) -> Result<(String, String), Failure>
     })?;
     let name = path.strip_prefix(directory).unwrap_or(path);
     let name = name.to_str().ok_or_else(|| {
-        Failure::new(format!("{} is no UTF-8 name", path.display())).hint("rename the file")
+        ExitFailure::new(format!("{} is no UTF-8 name", path.display())).hint("rename the file")
     })?;
     Ok((name.to_owned(), text))
 }

@@ -6,13 +6,13 @@ use super::upgrade::{find, number, upstream_of};
 use super::{items, text};
 use crate::cli::remote::Discover;
 use crate::client::{Client, PACKAGES, align, collection};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 pub(super) async fn run(
     client: &Client,
     names: &[String],
     way: Discover,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let list = client
         .get(&collection(PACKAGES, &client.namespace, &[]))
         .await?;
@@ -21,7 +21,9 @@ pub(super) async fn run(
     for name in names {
         let found = find(all, name);
         asked.push(
-            found.ok_or_else(|| Failure::new(format!("could not find package revision {name}")))?,
+            found.ok_or_else(|| {
+                ExitFailure::new(format!("could not find package revision {name}"))
+            })?,
         );
     }
     if names.is_empty() {

@@ -8,7 +8,7 @@ use model::Lifecycle;
 
 use super::{directory, files, stage, text};
 use crate::client::{Client, PACKAGES, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How many files an editor is given unless they are named.
 const MOST: usize = 20;
@@ -17,7 +17,11 @@ const MOST: usize = 20;
 ///
 /// # Errors
 /// It is no draft, the editor failed, or the push was refused.
-pub(super) async fn run(client: &Client, name: &str, only: &[String]) -> Result<String, Failure> {
+pub(super) async fn run(
+    client: &Client,
+    name: &str,
+    only: &[String],
+) -> Result<String, ExitFailure> {
     let revision = client
         .get(&object(PACKAGES, &client.namespace, name))
         .await?;
@@ -31,14 +35,14 @@ pub(super) async fn run(client: &Client, name: &str, only: &[String]) -> Result<
             _ => format!("offshoot rpkg copy {name} --workspace NAME makes a draft of it"),
         };
         return Err(
-            Failure::new(format!("{name} is {lifecycle}: only drafts are edited")).hint(hint),
+            ExitFailure::new(format!("{name} is {lifecycle}: only drafts are edited")).hint(hint),
         );
     }
     let editor = editor()?;
     let place = tempfile::Builder::new().prefix("offshoot-edit-").tempdir();
     // From here on it stays until all is well.
     let place = place
-        .map_err(|e| Failure::of("make a directory", &e))?
+        .map_err(|e| ExitFailure::of("make a directory", &e))?
         .keep();
     let directory = place.join(name);
     let edited = edit(client, name, &directory, &editor, only).await;
@@ -56,11 +60,11 @@ async fn edit(
     directory: &Path,
     editor: &str,
     only: &[String],
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     files::pull(client, name, Some(directory), files::How::Plain).await?;
     let before = directory::read_directory(directory)?;
     let opened = opened(&before, only)?;
-    let kept = |failure: Failure| {
+    let kept = |failure: ExitFailure| {
         failure.hint(format!(
             "what you edited is kept in {dir}; `offshoot rpkg push {name} {dir}` pushes it; where {name} has changed since, `offshoot rpkg pull {name} {dir} --update` brings the directory up to date before",
             dir = directory.display()
@@ -78,7 +82,7 @@ async fn edit(
 }
 
 /// The editor's command line, as git and kubectl find it.
-fn editor() -> Result<String, Failure> {
+fn editor() -> Result<String, ExitFailure> {
     let set = |name: &str| {
         std::env::var(name)
             .ok()
@@ -88,13 +92,13 @@ fn editor() -> Result<String, Failure> {
         .into_iter()
         .find_map(set);
     let found = found.ok_or_else(|| {
-        Failure::usage("no editor is named")
+        ExitFailure::usage("no editor is named")
             .hint("set EDITOR to the one you use, such as vi, nano or `code --wait`")
     })?;
     let here = std::env::current_dir();
     Ok(located(
         &found,
-        &here.map_err(|e| Failure::of("find the current directory", &e))?,
+        &here.map_err(|e| ExitFailure::of("find the current directory", &e))?,
     ))
 }
 
@@ -113,7 +117,7 @@ fn located(editor: &str, here: &Path) -> String {
 ///
 /// # Errors
 /// One that was named is not in the package; or there are too many, and none was named.
-fn opened(files: &[(String, String)], only: &[String]) -> Result<Vec<PathBuf>, Failure> {
+fn opened(files: &[(String, String)], only: &[String]) -> Result<Vec<PathBuf>, ExitFailure> {
     let there: Vec<&str> = files
         .iter()
         .map(|(path, _)| path.as_str())
@@ -125,7 +129,7 @@ fn opened(files: &[(String, String)], only: &[String]) -> Result<Vec<PathBuf>, F
             || format!("it has {}", there.join(", ")),
             |near| format!("did you mean {near}?"),
         );
-        return Err(Failure::usage(format!("the package has no file {missing:?}")).hint(hint));
+        return Err(ExitFailure::usage(format!("the package has no file {missing:?}")).hint(hint));
     }
     let chosen: Vec<PathBuf> = match only.is_empty() {
         true => there.iter().map(PathBuf::from).collect(),
@@ -133,7 +137,7 @@ fn opened(files: &[(String, String)], only: &[String]) -> Result<Vec<PathBuf>, F
     };
     if chosen.len() > MOST && only.is_empty() {
         return Err(
-            Failure::usage(format!("the package has {} files", chosen.len()))
+            ExitFailure::usage(format!("the package has {} files", chosen.len()))
                 .hint("name those to edit: offshoot rpkg edit NAME FILE…"),
         );
     }
@@ -141,7 +145,7 @@ fn opened(files: &[(String, String)], only: &[String]) -> Result<Vec<PathBuf>, F
 }
 
 /// Runs the editor in the directory, with its own arguments as a shell reads them.
-fn open(editor: &str, directory: &Path, files: &[PathBuf]) -> Result<(), Failure> {
+fn open(editor: &str, directory: &Path, files: &[PathBuf]) -> Result<(), ExitFailure> {
     let status = Command::new("sh")
         .arg("-c")
         .arg(format!("{editor} \"$@\""))
@@ -149,17 +153,17 @@ fn open(editor: &str, directory: &Path, files: &[PathBuf]) -> Result<(), Failure
         .args(files)
         .current_dir(directory)
         .status();
-    let status = status.map_err(|e| Failure::of(&format!("run the editor {editor:?}"), &e))?;
+    let status = status.map_err(|e| ExitFailure::of(&format!("run the editor {editor:?}"), &e))?;
     match status.success() {
         true => Ok(()),
-        false => Err(Failure::new(format!(
+        false => Err(ExitFailure::new(format!(
             "the editor {editor:?} ended with {status}; nothing was pushed"
         ))),
     }
 }
 
 /// Removes what editors leave beside a file of the package: copies of what it was, and their own notes.
-fn remove_copies(directory: &Path, before: &[(String, String)]) -> Result<(), Failure> {
+fn remove_copies(directory: &Path, before: &[(String, String)]) -> Result<(), ExitFailure> {
     for (path, _) in before {
         let path = Path::new(path);
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -179,7 +183,7 @@ fn remove_copies(directory: &Path, before: &[(String, String)]) -> Result<(), Fa
             let place = directory.join(copy);
             match std::fs::remove_file(&place) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Failure::of(&format!("remove {}", place.display()), &e));
+                    return Err(ExitFailure::of(&format!("remove {}", place.display()), &e));
                 }
                 _ => {}
             }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{items, text};
 use crate::client::{Client, PACKAGES, collection};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// A revision, and the tree that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(in crate::commands) async fn selected(
     client: &Client,
     labels: &str,
     fields: &str,
-) -> Result<Vec<Entry>, Failure> {
+) -> Result<Vec<Entry>, ExitFailure> {
     let query = [("labelSelector", labels), ("fieldSelector", fields)];
     let list = client
         .get(&collection(PACKAGES, &client.namespace, &query))

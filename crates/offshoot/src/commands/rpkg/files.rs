@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::directory::{METADATA, read_directory, write_directory};
 use super::{marked, refresh, repeated, resource_list, text, update};
 use crate::client::{Client, PACKAGES, RESOURCES, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How files are pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) async fn pull(
     name: &str,
     to: Option<&Path>,
     how: How,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let resources = client
         .get(&object(RESOURCES, &client.namespace, name))
         .await?;
@@ -129,7 +129,7 @@ pub(super) async fn push(
     client: &Client,
     name: &str,
     from: Option<&Path>,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let place = object(RESOURCES, &client.namespace, name);
     let directory = from.filter(|from| *from != Path::new("-"));
     let (files, listed) = match directory {
@@ -148,7 +148,7 @@ pub(super) async fn push(
         }
     };
     let missing = || {
-        Failure::new(format!(
+        ExitFailure::new(format!(
             "\"{METADATA}\" not found in PackageRevisionResources '{}/{name}'",
             client.namespace
         ))
@@ -160,7 +160,7 @@ pub(super) async fn push(
         .ok_or_else(missing)?;
     let noted =
         yaml::first_document_json(&known.1, yaml::Reader::V3, false, &yaml::Limits::default());
-    let noted = noted.map_err(|e| Failure::of(&format!("read {METADATA}"), &e))?;
+    let noted = noted.map_err(|e| ExitFailure::of(&format!("read {METADATA}"), &e))?;
     let version = text(&noted, &["metadata", "resourceVersion"]).ok_or_else(missing)?;
     refuse(&files, &noted)?;
     let pushed = files.clone();
@@ -201,14 +201,14 @@ pub(super) async fn push(
 }
 
 /// No package holds markers, and no file that was edited since the pull a key twice.
-fn refuse(files: &[(String, String)], notes: &Value) -> Result<(), Failure> {
+fn refuse(files: &[(String, String)], notes: &Value) -> Result<(), ExitFailure> {
     marked::refuse(files)?;
     let was = update::pulled(notes).unwrap_or_default();
     repeated::refuse(files, &|path, text| update::is_as_pulled(&was, path, text))
 }
 
 /// A refusal of what was pulled earlier, or from another revision, with the way out.
-fn stale(why: Failure, noted: &Value, name: &str) -> Failure {
+fn stale(why: ExitFailure, noted: &Value, name: &str) -> ExitFailure {
     if !why.message().contains("the object has been modified") {
         return why;
     }
@@ -259,15 +259,15 @@ fn results(answer: &Value) -> String {
     out
 }
 
-fn read_input() -> Result<Vec<resource_list::Item>, Failure> {
+fn read_input() -> Result<Vec<resource_list::Item>, ExitFailure> {
     if std::io::stdin().is_terminal() {
-        return Err(Failure::usage("nothing to push")
+        return Err(ExitFailure::usage("nothing to push")
             .hint("name a directory, or give a ResourceList on standard input"));
     }
     let mut input = String::new();
     std::io::stdin()
         .read_to_string(&mut input)
-        .map_err(|e| Failure::of("read standard input", &e))?;
+        .map_err(|e| ExitFailure::of("read standard input", &e))?;
     resource_list::read(&input)
 }
 

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::cli::remote::{Listing, Rpkg};
 use crate::client::{self, Client, PACKAGES, RESOURCES, collection, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
-pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure> {
+pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, ExitFailure> {
     let Rpkg::Get {
         names,
         name,
@@ -73,7 +73,7 @@ fn paths(
     listing: &Listing,
     labels: &str,
     fields: &str,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, ExitFailure> {
     let namespace = client.scope(names, listing.all_namespaces)?;
     if !names.is_empty() {
         let one = |name: &String| object(PACKAGES, namespace, name);
@@ -83,9 +83,9 @@ fn paths(
     Ok(vec![collection(PACKAGES, namespace, &query)])
 }
 
-async fn kptfile(client: &Client, names: &[String]) -> Result<String, Failure> {
+async fn kptfile(client: &Client, names: &[String]) -> Result<String, ExitFailure> {
     let [name] = names else {
-        return Err(Failure::usage(
+        return Err(ExitFailure::usage(
             "--show-kptfile wants the name of one package revision",
         ));
     };
@@ -94,5 +94,5 @@ async fn kptfile(client: &Client, names: &[String]) -> Result<String, Failure> {
         .await?;
     let text = api::str_at(&resources, &["spec", "resources", "Kptfile"]);
     text.map(str::to_owned)
-        .ok_or_else(|| Failure::new(format!("Kptfile not found in {name}")))
+        .ok_or_else(|| ExitFailure::new(format!("Kptfile not found in {name}")))
 }

@@ -4,13 +4,13 @@
 
 use api::{BulkOutcome, BulkResult};
 use model::Lifecycle;
-use plan::revision::{APPROVED_CLASS, EXPECTED_TREE, Fit, Verb, meant};
+use plan::revision::{APPROVED_CLASS, EXPECTED_TREE, Fit, RevisionVerb, meant};
 use serde_json::{Value, json};
 
 use super::entry::Entry;
 use super::text;
 use crate::client::{Client, PACKAGES, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What is to be printed of a verb on one revision.
 ///
@@ -19,9 +19,9 @@ use crate::exit::Failure;
 pub(super) async fn alone(
     client: &Client,
     entry: &Entry,
-    verb: Verb,
+    verb: RevisionVerb,
     dry_run: bool,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let name = &entry.name;
     let outcome = one(client, entry, verb, dry_run).await;
     let outcome = outcome.map_err(|why| told(name, verb, why))?;
@@ -33,7 +33,7 @@ pub(super) async fn alone(
             Ok(String::new())
         }
         _ => {
-            let why = Failure::new(outcome.message.clone());
+            let why = ExitFailure::new(outcome.message.clone());
             let now = Lifecycle::parse(&outcome.lifecycle);
             let why = match misfit(name, verb, now) {
                 Some(way) => why.hint(way),
@@ -51,12 +51,12 @@ pub(super) async fn alone(
 pub(super) async fn one(
     client: &Client,
     entry: &Entry,
-    verb: Verb,
+    verb: RevisionVerb,
     dry_run: bool,
-) -> Result<BulkOutcome, Failure> {
+) -> Result<BulkOutcome, ExitFailure> {
     let path = object(PACKAGES, &entry.namespace, &entry.name);
     let query = if dry_run { "?dryRun=All" } else { "" };
-    if verb == Verb::Delete && entry.tree.is_none() {
+    if verb == RevisionVerb::Delete && entry.tree.is_none() {
         client.delete(&format!("{path}{query}")).await?;
         return Ok(BulkOutcome::of(BulkResult::Done));
     }
@@ -67,8 +67,9 @@ pub(super) async fn one(
         lifecycle: now.clone(),
         ..BulkOutcome::of(result)
     };
-    let known = Lifecycle::parse(&now)
-        .ok_or_else(|| Failure::new(format!("{now:?} is no lifecycle of a package revision")))?;
+    let known = Lifecycle::parse(&now).ok_or_else(|| {
+        ExitFailure::new(format!("{now:?} is no lifecycle of a package revision"))
+    })?;
     match meant(&entry.name, known, verb) {
         Fit::Already => Ok(outcome(BulkResult::Already)),
         Fit::Skipped(message) => Ok(BulkOutcome {
@@ -118,38 +119,40 @@ fn wanted(mut revision: Value, entry: &Entry, to: Lifecycle) -> Value {
     revision
 }
 
-fn is_as_seen(revision: &Value, entry: &Entry) -> Result<(), Failure> {
+fn is_as_seen(revision: &Value, entry: &Entry) -> Result<(), ExitFailure> {
     let tree = text(revision, &["status", "offshoot", "tree"]).unwrap_or_default();
     match &entry.tree {
         Some(seen) if *seen != tree => {
             let name = &entry.name;
             let what = format!("'{name}' holds tree {tree}, not {seen}, which was seen");
-            Err(Failure::new(what).hint(format!("look at it again: offshoot rpkg pull {name}")))
+            Err(ExitFailure::new(what).hint(format!("look at it again: offshoot rpkg pull {name}")))
         }
         _ => Ok(()),
     }
 }
 
 /// What to do instead where a verb is not for a revision.
-fn misfit(name: &str, verb: Verb, now: Option<Lifecycle>) -> Option<String> {
+fn misfit(name: &str, verb: RevisionVerb, now: Option<Lifecycle>) -> Option<String> {
     Some(match verb {
-        Verb::Propose => format!("make a draft of it: offshoot rpkg copy {name} --workspace …"),
-        Verb::Approve if now == Some(Lifecycle::Draft) => {
+        RevisionVerb::Propose => {
+            format!("make a draft of it: offshoot rpkg copy {name} --workspace …")
+        }
+        RevisionVerb::Approve if now == Some(Lifecycle::Draft) => {
             format!("propose it first: offshoot rpkg propose {name}")
         }
-        Verb::Approve => format!("keep it with offshoot rpkg reject {name}"),
-        Verb::Reject => "only proposals, and proposals to delete, are rejected".to_owned(),
-        Verb::ProposeDeletion => format!("delete it at once: offshoot rpkg del {name}"),
-        Verb::Delete => return None,
+        RevisionVerb::Approve => format!("keep it with offshoot rpkg reject {name}"),
+        RevisionVerb::Reject => "only proposals, and proposals to delete, are rejected".to_owned(),
+        RevisionVerb::ProposeDeletion => format!("delete it at once: offshoot rpkg del {name}"),
+        RevisionVerb::Delete => return None,
     })
 }
 
 /// What is told of a revision that failed, with the way out.
-pub(super) fn told(name: &str, verb: Verb, why: Failure) -> Failure {
+pub(super) fn told(name: &str, verb: RevisionVerb, why: ExitFailure) -> ExitFailure {
     let message = why.message();
     let way = if message.contains("readiness conditions not met") {
         Some(format!("offshoot why pkgrev/{name}"))
-    } else if verb == Verb::Delete && message.contains("must be proposed for deletion") {
+    } else if verb == RevisionVerb::Delete && message.contains("must be proposed for deletion") {
         Some(format!("offshoot rpkg propose-delete {name}"))
     } else {
         None
@@ -162,40 +165,40 @@ pub(super) fn told(name: &str, verb: Verb, why: Failure) -> Failure {
 }
 
 /// What became of a revision.
-pub(super) fn said(verb: Verb, outcome: &BulkOutcome) -> &'static str {
+pub(super) fn said(verb: RevisionVerb, outcome: &BulkOutcome) -> &'static str {
     match (verb, Lifecycle::parse(&outcome.lifecycle)) {
-        (Verb::Reject, Some(Lifecycle::Published)) => "no longer proposed for deletion",
-        (Verb::Reject, _) => "no longer proposed for approval",
+        (RevisionVerb::Reject, Some(Lifecycle::Published)) => "no longer proposed for deletion",
+        (RevisionVerb::Reject, _) => "no longer proposed for approval",
         _ => participle(verb),
     }
 }
 
 /// What is asked for, of many, as a question begins.
-pub(super) fn asked(verb: Verb) -> &'static str {
+pub(super) fn asked(verb: RevisionVerb) -> &'static str {
     match verb {
-        Verb::Propose => "Propose",
-        Verb::Approve => "Approve",
-        Verb::Reject => "Reject",
-        Verb::ProposeDeletion => "Propose the deletion of",
-        Verb::Delete => "Delete",
+        RevisionVerb::Propose => "Propose",
+        RevisionVerb::Approve => "Approve",
+        RevisionVerb::Reject => "Reject",
+        RevisionVerb::ProposeDeletion => "Propose the deletion of",
+        RevisionVerb::Delete => "Delete",
     }
 }
 
 /// What was done, of many.
-pub(super) fn participle(verb: Verb) -> &'static str {
+pub(super) fn participle(verb: RevisionVerb) -> &'static str {
     match verb {
-        Verb::Propose => "proposed",
-        Verb::Approve => "approved",
-        Verb::Reject => "rejected",
-        Verb::ProposeDeletion => "proposed for deletion",
-        Verb::Delete => "deleted",
+        RevisionVerb::Propose => "proposed",
+        RevisionVerb::Approve => "approved",
+        RevisionVerb::Reject => "rejected",
+        RevisionVerb::ProposeDeletion => "proposed for deletion",
+        RevisionVerb::Delete => "deleted",
     }
 }
 
 /// What is said of a revision that is as it shall be.
-pub(super) fn already(verb: Verb, name: &str) -> String {
+pub(super) fn already(verb: RevisionVerb, name: &str) -> String {
     match verb {
-        Verb::Delete => format!("{name} is gone already"),
+        RevisionVerb::Delete => format!("{name} is gone already"),
         _ => format!("{name} is already {}", participle(verb)),
     }
 }

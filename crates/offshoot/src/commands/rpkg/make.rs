@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::text;
 use crate::cli::remote::Rpkg;
 use crate::client::{Client, PACKAGES, collection, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
-pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure> {
+pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, ExitFailure> {
     let spec = match verb {
         Rpkg::Init {
             name,
@@ -61,7 +61,7 @@ pub(super) async fn copy(
     client: &Client,
     source: &str,
     workspace: &str,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let found = client
         .get(&object(PACKAGES, &client.namespace, source))
         .await?;
@@ -73,7 +73,7 @@ pub(super) async fn copy(
 }
 
 /// Creates a draft; its name.
-pub(super) async fn create(client: &Client, spec: &Value) -> Result<String, Failure> {
+pub(super) async fn create(client: &Client, spec: &Value) -> Result<String, ExitFailure> {
     let body = json!({
         "apiVersion": "porch.kpt.dev/v1alpha1",
         "kind": "PackageRevision",
@@ -102,7 +102,7 @@ fn upstream(
     git_ref: Option<&str>,
     directory: Option<&str>,
     secret: Option<&str>,
-) -> Result<Value, Failure> {
+) -> Result<Value, ExitFailure> {
     if !source.contains("://") {
         return Ok(json!({ "upstreamRef": { "name": source } }));
     }
@@ -118,7 +118,7 @@ fn upstream(
         );
         match (flag, part) {
             (Some(flag), Some(part)) if flag.trim_matches('/') != part.trim_matches('/') => {
-                Err(Failure::usage(format!(
+                Err(ExitFailure::usage(format!(
                     "--{name}={flag} contradicts {part} in the source {source}"
                 ))
                 .hint(format!("leave --{name} out, or write the address alone")))

@@ -4,7 +4,7 @@ use model::{Conflict, File, Files, PackagePath};
 use package::conflicts::both_ways;
 
 use crate::commands::markers::Markers;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How the markers of `pull` look, so that `push` knows them again.
 const MARKERS: Markers<'static> = Markers {
@@ -51,7 +51,7 @@ pub(super) fn shown(
 }
 
 /// A package never holds markers: what `pull --markers` wrote has to be decided before a push.
-pub(super) fn refuse(files: &[(String, String)]) -> Result<(), Failure> {
+pub(super) fn refuse(files: &[(String, String)]) -> Result<(), ExitFailure> {
     let left = files.iter().filter(|(_, text)| {
         let lines: Vec<&str> = text.lines().collect();
         lines.contains(&"<<<<<<< local") && lines.contains(&">>>>>>> upstream")
@@ -60,7 +60,7 @@ pub(super) fn refuse(files: &[(String, String)]) -> Result<(), Failure> {
     if left.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(format!("there are conflict markers in {}", left.join(", "))).hint(
+    Err(ExitFailure::new(format!("there are conflict markers in {}", left.join(", "))).hint(
         "decide what shall stand between `<<<<<<< local` and `>>>>>>> upstream`, and take these lines and `=======` away",
     ))
 }

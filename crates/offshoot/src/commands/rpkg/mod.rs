@@ -30,19 +30,19 @@ mod which;
 use std::process::ExitCode;
 
 use model::Lifecycle;
-use plan::revision::Verb;
+use plan::revision::RevisionVerb;
 use serde_json::Value;
 
 use crate::cli::fleet::RevisionDiffArgs;
 use crate::cli::remote::{Connect, DelArgs, Rpkg, RpkgArgs};
 use crate::client::Client;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Runs one verb; what is to be printed.
 ///
 /// # Errors
 /// It failed, and why.
-pub(crate) async fn run(args: &RpkgArgs) -> Result<String, Failure> {
+pub(crate) async fn run(args: &RpkgArgs) -> Result<String, ExitFailure> {
     let client = Client::connect(&args.connect).await?;
     let done = verb(&client, args).await;
     super::say_warnings(&client);
@@ -53,14 +53,17 @@ pub(crate) async fn run(args: &RpkgArgs) -> Result<String, Failure> {
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) async fn diff(connect: &Connect, args: &RevisionDiffArgs) -> Result<ExitCode, Failure> {
+pub(crate) async fn diff(
+    connect: &Connect,
+    args: &RevisionDiffArgs,
+) -> Result<ExitCode, ExitFailure> {
     let client = Client::connect(connect).await?;
     let done = diff::run(&client, args).await;
     super::say_warnings(&client);
     done
 }
 
-async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
+async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, ExitFailure> {
     match &args.verb {
         Rpkg::Get { .. } => get::run(client, &args.verb).await,
         Rpkg::Init { .. } | Rpkg::Clone { .. } | Rpkg::Copy { .. } => {
@@ -88,10 +91,12 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
             files::pull(client, name, directory.as_deref(), how).await
         }
         Rpkg::Push { name, directory } => files::push(client, name, directory.as_deref()).await,
-        Rpkg::Propose(which) => which::each(client, which, Verb::Propose).await,
-        Rpkg::Approve(which) => which::each(client, which, Verb::Approve).await,
-        Rpkg::Reject(which) => which::each(client, which, Verb::Reject).await,
-        Rpkg::ProposeDelete(which) => which::each(client, which, Verb::ProposeDeletion).await,
+        Rpkg::Propose(which) => which::each(client, which, RevisionVerb::Propose).await,
+        Rpkg::Approve(which) => which::each(client, which, RevisionVerb::Approve).await,
+        Rpkg::Reject(which) => which::each(client, which, RevisionVerb::Reject).await,
+        Rpkg::ProposeDelete(which) => {
+            which::each(client, which, RevisionVerb::ProposeDeletion).await
+        }
         Rpkg::Del(del) => delete(client, del).await,
         Rpkg::Upgrade {
             names,
@@ -106,7 +111,7 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
             discover: None,
         } => {
             let [name] = names.as_slice() else {
-                return Err(Failure::usage(match names.len() {
+                return Err(ExitFailure::usage(match names.len() {
                     0 => "SOURCE_PACKAGE_REVISION is a required positional argument",
                     _ => {
                         "too many arguments; SOURCE_PACKAGE_REVISION is the only accepted positional arguments"
@@ -115,7 +120,7 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
             };
             let Some(workspace) = workspace else {
                 return Err(
-                    Failure::usage("workspace is required").hint("give one with --workspace")
+                    ExitFailure::usage("workspace is required").hint("give one with --workspace")
                 );
             };
             upgrade::run(client, name, workspace, *revision, strategy).await
@@ -124,9 +129,9 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
 }
 
 /// Deletes revisions, or a package for good.
-async fn delete(client: &Client, del: &DelArgs) -> Result<String, Failure> {
+async fn delete(client: &Client, del: &DelArgs) -> Result<String, ExitFailure> {
     let Some(package) = &del.package else {
-        return which::each(client, &del.which, Verb::Delete).await;
+        return which::each(client, &del.which, RevisionVerb::Delete).await;
     };
     let labels = del.which.selector.as_deref().unwrap_or_default();
     let fields = del.which.field_selector.as_deref().unwrap_or_default();

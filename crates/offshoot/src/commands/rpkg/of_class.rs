@@ -7,7 +7,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use futures::StreamExt as _;
 use package::changes::{HashKey, Inputs};
-use plan::revision::Verb;
+use plan::revision::RevisionVerb;
 use serde_json::{Value, json};
 
 use super::alike::Stated;
@@ -18,7 +18,7 @@ use crate::cli::remote::Which;
 use crate::client::{Client, PACKAGES, REPOSITORIES, collection};
 use crate::commands::waiting::waited;
 use crate::commands::{say, say_plain};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::planning;
 
 /// How many packages are fetched at once.
@@ -35,22 +35,22 @@ const NAMED: usize = 10;
 pub(super) async fn entries(
     client: &Client,
     which: &Which,
-    verb: Verb,
-) -> Result<Vec<Entry>, Failure> {
-    if verb == Verb::ProposeDeletion {
+    verb: RevisionVerb,
+) -> Result<Vec<Entry>, ExitFailure> {
+    if verb == RevisionVerb::ProposeDeletion {
         return Err(
-            Failure::usage("what is published changes nothing, and has no class")
+            ExitFailure::usage("what is published changes nothing, and has no class")
                 .hint("name package revisions, or select them with -l"),
         );
     }
     if let Some(id) = which.classes.iter().find(|id| !is_whole(id)) {
-        return Err(Failure::usage(format!(
+        return Err(ExitFailure::usage(format!(
             "--class {id}: without --plan, a class has all {DIGITS} digits of its id"
         ))
         .hint("offshoot plan -o json tells them; offshoot plan --out FILE and --plan FILE take the first eight"));
     }
     let mut found = waited("comparing", found(client, which)).await?;
-    if matches!(verb, Verb::Propose | Verb::Approve) {
+    if matches!(verb, RevisionVerb::Propose | RevisionVerb::Approve) {
         let closed = steps::closed(client).await;
         let (left, open) = found
             .into_iter()
@@ -91,7 +91,7 @@ fn is_whole(id: &str) -> bool {
 type OfClass = (Unclassified, Classified);
 
 /// Every open revision that is selected and of one of the classes.
-async fn found(client: &Client, which: &Which) -> Result<Vec<OfClass>, Failure> {
+async fn found(client: &Client, which: &Which) -> Result<Vec<OfClass>, ExitFailure> {
     let all = client
         .get(&collection(PACKAGES, &client.namespace, &[]))
         .await?;
@@ -204,9 +204,9 @@ fn page(found: &[OfClass]) -> String {
 }
 
 /// Asks whoever sits at the terminal.
-fn agreed(verb: Verb, count: usize) -> Result<(), Failure> {
+fn agreed(verb: RevisionVerb, count: usize) -> Result<(), ExitFailure> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage("nobody is here to say whether that is what was meant")
+        return Err(ExitFailure::usage("nobody is here to say whether that is what was meant")
             .hint("--yes takes whatever is found; --dry-run only says it; --plan FILE binds it to a plan"));
     }
     let what = lifecycle::asked(verb);
@@ -215,9 +215,9 @@ fn agreed(verb: Verb, count: usize) -> Result<(), Failure> {
     ));
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
-    read.map_err(|e| Failure::of("read the answer", &e))?;
+    read.map_err(|e| ExitFailure::of("read the answer", &e))?;
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::new("nothing was done")),
+        _ => Err(ExitFailure::new("nothing was done")),
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use model::PackagePath;
 
 use super::directory::METADATA;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What became of a directory, by the names of its files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) fn refresh(
     directory: &Path,
     read: &[(String, String)],
     now: &[(String, String)],
-) -> Result<Refreshed, Failure> {
+) -> Result<Refreshed, ExitFailure> {
     let files = |all: &[(String, String)]| -> BTreeMap<String, String> {
         let all = all.iter().filter(|(name, _)| name != METADATA);
         all.cloned().collect()
@@ -37,7 +37,7 @@ pub(super) fn refresh(
     let (read, now) = (files(read), files(now));
     for name in now.keys() {
         // What a server sends is checked as what a user sends: nothing is written outside.
-        PackagePath::parse(name).map_err(|e| Failure::of("write the package", &e))?;
+        PackagePath::parse(name).map_err(|e| ExitFailure::of("write the package", &e))?;
     }
     let mut done = Refreshed::default();
     // First, since a file may stand where a directory has to.
@@ -76,13 +76,13 @@ pub(super) fn refresh(
 ///
 /// # Errors
 /// They cannot be written.
-pub(super) fn note(directory: &Path, now: &[(String, String)]) -> Result<(), Failure> {
+pub(super) fn note(directory: &Path, now: &[(String, String)]) -> Result<(), ExitFailure> {
     let notes = now.iter().find(|(name, _)| name == METADATA);
     notes.map_or(Ok(()), |(name, text)| put(&directory.join(name), text))
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::of(&format!("write {}", path.display()), error)
+fn failed(path: &Path, error: &std::io::Error) -> ExitFailure {
+    ExitFailure::of(&format!("write {}", path.display()), error)
         .hint("the server has what was pushed: pull into a new directory")
 }
 
@@ -121,7 +121,7 @@ pub(super) fn is_leftover(path: &str) -> bool {
 }
 
 /// Replaces a file as a whole: on a full disk the old one stays.
-fn put(path: &Path, text: &str) -> Result<(), Failure> {
+fn put(path: &Path, text: &str) -> Result<(), ExitFailure> {
     let parent = path.parent().unwrap_or(path);
     std::fs::create_dir_all(parent).map_err(|e| failed(parent, &e))?;
     replace(path, parent, text).map_err(|e| failed(path, &e))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Lifecycle::{self, DeletionProposed, Draft, Proposed, Published};
-use plan::revision::Verb;
+use plan::revision::RevisionVerb;
 use serde_json::{Value, json};
 
 use super::bulk::{self, Asked};
@@ -11,7 +11,7 @@ use super::entry::{self, Entry};
 use super::{is_open, items, stage, text};
 use crate::client::{Client, PACKAGES, VARIANTS, collection};
 use crate::commands::{say, write_out};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
@@ -37,7 +37,7 @@ pub(super) async fn package(
     client: &Client,
     going: Going<'_>,
     dry_run: bool,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     let name = going.name;
     let revisions = revisions(client, name, going.repository).await?;
     let all = match going.selection {
@@ -66,9 +66,9 @@ pub(super) async fn package(
     };
     // What is open goes first: it may hold what is published.
     for (verb, lifecycles) in [
-        (Verb::Delete, &[Draft, Proposed][..]),
-        (Verb::ProposeDeletion, &[Published]),
-        (Verb::Delete, &[Published, DeletionProposed]),
+        (RevisionVerb::Delete, &[Draft, Proposed][..]),
+        (RevisionVerb::ProposeDeletion, &[Published]),
+        (RevisionVerb::Delete, &[Published, DeletionProposed]),
     ] {
         let entries = of(lifecycles);
         if !entries.is_empty() {
@@ -87,7 +87,7 @@ async fn selected(
     client: &Client,
     revisions: Vec<Value>,
     (labels, fields): (&str, &str),
-) -> Result<Vec<InOne>, Failure> {
+) -> Result<Vec<InOne>, ExitFailure> {
     let meant = entry::selected(client, labels, fields).await?;
     let meant: BTreeSet<String> = meant.into_iter().map(|entry| entry.name).collect();
     let mut places: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -105,7 +105,7 @@ async fn without_makers(
     client: &Client,
     going: Going<'_>,
     all: Vec<InOne>,
-) -> Result<Vec<InOne>, Failure> {
+) -> Result<Vec<InOne>, ExitFailure> {
     let list = client
         .get(&collection(VARIANTS, &client.namespace, &[]))
         .await?;
@@ -132,7 +132,7 @@ async fn revisions(
     client: &Client,
     name: &str,
     repository: Option<&str>,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<Vec<Value>, ExitFailure> {
     let mut fields = format!("spec.packageName={name}");
     if let Some(repository) = repository {
         fields.push_str(&format!(",spec.repository={repository}"));
@@ -142,7 +142,7 @@ async fn revisions(
     let found = items(&list).to_vec();
     if found.is_empty() {
         return Err(
-            Failure::new(format!("no revision of package {name:?} is here"))
+            ExitFailure::new(format!("no revision of package {name:?} is here"))
                 .hint("offshoot rpkg get lists packages; -n names another namespace"),
         );
     }
@@ -150,7 +150,7 @@ async fn revisions(
 }
 
 /// The one repository that it is in.
-fn place(name: &str, revisions: &[Value]) -> Result<String, Failure> {
+fn place(name: &str, revisions: &[Value]) -> Result<String, ExitFailure> {
     let all: BTreeSet<String> = revisions
         .iter()
         .filter_map(|r| text(r, &["spec", "repository"]))
@@ -159,7 +159,7 @@ fn place(name: &str, revisions: &[Value]) -> Result<String, Failure> {
     let mut all = all.into_iter();
     match (all.next(), all.next()) {
         (Some(one), None) => Ok(one),
-        _ => Err(Failure::usage(format!(
+        _ => Err(ExitFailure::usage(format!(
             "package {name:?} is in several repositories: {listed}"
         ))
         .hint(
@@ -169,7 +169,7 @@ fn place(name: &str, revisions: &[Value]) -> Result<String, Failure> {
 }
 
 /// A variant makes its package again as soon as it is gone.
-fn no_maker(variants: &[Value], name: &str, repository: &str) -> Result<(), Failure> {
+fn no_maker(variants: &[Value], name: &str, repository: &str) -> Result<(), ExitFailure> {
     let makes = |variant: &&Value| {
         let downstream = |key| text(variant, &["spec", "downstream", key]);
         downstream("repo").as_deref() == Some(repository)
@@ -186,14 +186,14 @@ fn no_maker(variants: &[Value], name: &str, repository: &str) -> Result<(), Fail
         Some(set) => format!("take the target out of packagevariantset {set}, whose variant it is"),
         None => format!("kubectl delete packagevariant {variant_name}"),
     };
-    Err(Failure::new(format!(
+    Err(ExitFailure::new(format!(
         "packagevariant {variant_name} makes {name} in {repository}, and would make it again"
     ))
     .hint(way))
 }
 
 /// Who may not approve the deletion of what is published would stop halfway, with the drafts gone.
-async fn may_finish(client: &Client, name: &str, revisions: &[Value]) -> Result<(), Failure> {
+async fn may_finish(client: &Client, name: &str, revisions: &[Value]) -> Result<(), ExitFailure> {
     if revisions.iter().all(is_open) {
         return Ok(());
     }
@@ -209,7 +209,7 @@ async fn may_finish(client: &Client, name: &str, revisions: &[Value]) -> Result<
     if allowed == Some(true) {
         return Ok(());
     }
-    Err(Failure::new(format!(
+    Err(ExitFailure::new(format!(
         "{name} is published, and you may not approve its deletion; nothing was removed"
     ))
     .hint("offshoot rpkg propose-delete asks for the deletion; whoever may approve does it"))

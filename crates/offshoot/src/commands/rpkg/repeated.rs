@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use yaml::{Limits, Node, Stream};
 
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How many places are named.
 const NAMED: usize = 5;
@@ -17,7 +17,7 @@ const NAMED: usize = 5;
 pub(super) fn refuse(
     files: &[(String, String)],
     pulled: &dyn Fn(&str, &str) -> bool,
-) -> Result<(), Failure> {
+) -> Result<(), ExitFailure> {
     let edited = files.iter().filter(|(path, text)| !pulled(path, text));
     let mut found: Vec<String> = edited.flat_map(|(path, text)| places(path, text)).collect();
     if found.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn refuse(
     if more > 0 {
         found.push(format!("and {more} more"));
     }
-    let failure = Failure::new(format!("nothing is pushed: {}", found.join("; ")));
+    let failure = ExitFailure::new(format!("nothing is pushed: {}", found.join("; ")));
     Err(failure.hint("keep one of the two: which one counts depends on who reads the file"))
 }
 

@@ -4,10 +4,10 @@
 
 mod over;
 
-use yaml::{Edit, Limits, Node, Path, Place, Stream};
+use yaml::{CommentPlace, Edit, Limits, Node, Path, Stream};
 
 use super::directory::METADATA;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 pub(super) use over::over;
 
@@ -25,11 +25,11 @@ const INDEXES: [&str; 2] = [
 ///
 /// # Errors
 /// A resource that cannot be written, by its file.
-pub(super) fn write(files: &[(String, String)]) -> Result<String, Failure> {
+pub(super) fn write(files: &[(String, String)]) -> Result<String, ExitFailure> {
     let mut items = Vec::new();
     let mut heads = Vec::new();
     for (path, text) in files.iter().filter(|(path, _)| holds_resources(path)) {
-        let failed = |error: yaml::Error| Failure::of(&format!("write {path}"), &error);
+        let failed = |error: yaml::Error| ExitFailure::of(&format!("write {path}"), &error);
         let Ok(stream) = Stream::parse(text.as_str(), &Limits::default()) else {
             continue;
         };
@@ -54,7 +54,7 @@ pub(super) fn write(files: &[(String, String)]) -> Result<String, Failure> {
     let list = Stream::parse(empty, &Limits::default())
         .and_then(|list| list.apply(0, &items))
         .and_then(|list| list.apply(0, &heads));
-    let list = list.map_err(|error| Failure::of("write the ResourceList", &error))?;
+    let list = list.map_err(|error| ExitFailure::of("write the ResourceList", &error))?;
     Ok(list.text().to_owned())
 }
 
@@ -63,7 +63,7 @@ fn head(node: Node<'_>, path: Path) -> Option<Edit> {
     let lines: Vec<_> = node.comments().head.iter().map(|line| line.text).collect();
     (!lines.is_empty()).then(|| Edit::SetComment {
         path,
-        place: Place::Head,
+        place: CommentPlace::Head,
         text: lines.join("\n"),
     })
 }
@@ -96,15 +96,15 @@ pub(super) struct Item {
 ///
 /// # Errors
 /// What is no ResourceList, or an item that cannot be read.
-pub(super) fn read(text: &str) -> Result<Vec<Item>, Failure> {
-    let failed = |error: yaml::Error| Failure::of("read the ResourceList", &error);
+pub(super) fn read(text: &str) -> Result<Vec<Item>, ExitFailure> {
+    let failed = |error: yaml::Error| ExitFailure::of("read the ResourceList", &error);
     let list = Stream::parse(text, &Limits::default()).map_err(failed)?;
     let Some(document) = list.documents().find(|document| !document.is_empty()) else {
         return Ok(Vec::new());
     };
     let kind = document.root().get("kind").and_then(|kind| kind.as_str());
     if kind != Some("ResourceList") {
-        return Err(Failure::new("standard input is no ResourceList")
+        return Err(ExitFailure::new("standard input is no ResourceList")
             .hint("give what `offshoot rpkg pull NAME` prints, or name a directory"));
     }
     let mut found = Vec::new();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::entry::Entry;
 use super::{items, text};
-use crate::client::{Client, Kind, PACKAGES, SETS, VARIANTS, collection};
+use crate::client::{Client, PACKAGES, ResourcePath, SETS, VARIANTS, collection};
 use crate::commands::say;
 
 /// How many that are left out are named.
@@ -74,7 +74,7 @@ pub(super) async fn closed(client: &Client) -> BTreeSet<String> {
         .collect()
 }
 
-async fn list(client: &Client, kind: Kind) -> Vec<Value> {
+async fn list(client: &Client, kind: ResourcePath) -> Vec<Value> {
     let answer = client.get(&collection(kind, &client.namespace, &[])).await;
     answer.map_or_else(|_| Vec::new(), |list| items(&list).to_vec())
 }

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::directory::{METADATA, read_directory};
 use super::refresh;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// Where the notes of a pull tell what each file held.
 pub(super) const PULLED: &str = "offshoot.dev/pulled";
@@ -41,7 +41,7 @@ pub(super) fn update(
     directory: &Path,
     name: &str,
     now: &[(String, String)],
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, ExitFailure> {
     let here = read_directory(directory)?;
     let was = notes(&here, directory, name)?;
     let (leftovers, here): (Vec<_>, Vec<_>) =
@@ -89,7 +89,7 @@ pub(super) fn update(
     }
     if !both.is_empty() {
         let what = both.join(", ");
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "{what}: changed here and in {name} since the pull; nothing was changed"
         ))
         .hint(format!(
@@ -99,7 +99,7 @@ pub(super) fn update(
     let done = refresh::refresh(directory, &here, &wanted)?;
     if !done.left.is_empty() {
         // The old notes stay: by them the next update sees what was edited on which side.
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "{}: edited while the directory was brought up to date, and left as it is",
             done.left.join(", ")
         ))
@@ -114,12 +114,12 @@ pub(super) fn update(
 }
 
 /// Takes away what an earlier pull or push left half-written; a line for each.
-fn remove(directory: &Path, leftovers: &[(String, String)]) -> Result<Vec<String>, Failure> {
+fn remove(directory: &Path, leftovers: &[(String, String)]) -> Result<Vec<String>, ExitFailure> {
     let mut said = Vec::new();
     for (name, _) in leftovers {
         let path = directory.join(name);
         std::fs::remove_file(&path)
-            .map_err(|e| Failure::of(&format!("remove {}", path.display()), &e))?;
+            .map_err(|e| ExitFailure::of(&format!("remove {}", path.display()), &e))?;
         said.push(format!(
             "removed {name}, which an earlier pull or push left half-written"
         ));
@@ -162,20 +162,20 @@ fn notes(
     here: &[(String, String)],
     directory: &Path,
     name: &str,
-) -> Result<BTreeMap<String, String>, Failure> {
+) -> Result<BTreeMap<String, String>, ExitFailure> {
     let shown = directory.display();
     let hint = format!("offshoot rpkg pull {name} with a directory that does not exist makes one");
     let read = read_notes(here);
     let read: Value = read.ok_or_else(|| {
-        Failure::new(format!("{shown} was not pulled: it has no {METADATA}")).hint(hint.clone())
+        ExitFailure::new(format!("{shown} was not pulled: it has no {METADATA}")).hint(hint.clone())
     })?;
     let from = read.pointer("/metadata/name").and_then(Value::as_str);
     if from != Some(name) {
         let from = from.unwrap_or("another revision");
-        return Err(Failure::new(format!("{shown} was pulled from {from}")).hint(hint));
+        return Err(ExitFailure::new(format!("{shown} was pulled from {from}")).hint(hint));
     }
     pulled(&read).ok_or_else(|| {
-        Failure::new(format!(
+        ExitFailure::new(format!(
             "{shown} does not tell what its files held when they were pulled"
         ))
         .hint(hint)

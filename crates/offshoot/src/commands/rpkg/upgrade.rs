@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{items, make, text};
 use crate::client::{Client, PACKAGES, collection};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 pub(super) async fn run(
     client: &Client,
@@ -13,25 +13,27 @@ pub(super) async fn run(
     workspace: &str,
     revision: i64,
     strategy: &str,
-) -> Result<String, Failure> {
+) -> Result<String, ExitFailure> {
     if Strategy::parse(strategy).is_none() || strategy.is_empty() {
         let known = Strategy::ALL.map(Strategy::as_str).join(" ");
-        return Err(Failure::usage(format!(
+        return Err(ExitFailure::usage(format!(
             "invalid strategy {strategy:?}; must be one of: [{known}]"
         )));
     }
     if revision < 0 {
-        return Err(Failure::usage("revision must be positive (and not main)"));
+        return Err(ExitFailure::usage(
+            "revision must be positive (and not main)",
+        ));
     }
     let list = client
         .get(&collection(PACKAGES, &client.namespace, &[]))
         .await?;
     let all = items(&list);
     let local = find(all, name)
-        .ok_or_else(|| Failure::new(format!("could not find package revision {name}")))?;
+        .ok_or_else(|| ExitFailure::new(format!("could not find package revision {name}")))?;
     let lifecycle = text(local, &["spec", "lifecycle"]).unwrap_or_default();
     if lifecycle != "Published" {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "to upgrade a package, it must be in a published state, not {lifecycle:?}"
         )));
     }
@@ -72,11 +74,11 @@ pub(in crate::commands) fn lock(object: &Value, which: &str) -> (String, String,
 ///
 /// # Errors
 /// It has no upstream, or that is not registered here.
-pub(super) fn upstream_of<'a>(all: &'a [Value], local: &Value) -> Result<&'a Value, Failure> {
+pub(super) fn upstream_of<'a>(all: &'a [Value], local: &Value) -> Result<&'a Value, ExitFailure> {
     let name = text(local, &["metadata", "name"]).unwrap_or_default();
     let wanted = lock(local, "upstreamLock");
     if wanted.0.is_empty() {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "upstream source not found for package revision {name}"
         ))
         .hint("only clones can be upgraded"));
@@ -88,7 +90,7 @@ pub(super) fn upstream_of<'a>(all: &'a [Value], local: &Value) -> Result<&'a Val
         .filter(|r| number(r) > 0)
         .find(|r| lock(r, "selfLock") == wanted)
         .ok_or_else(|| {
-            Failure::new(format!(
+            ExitFailure::new(format!(
                 "the upstream of {name} is not among the package revisions here"
             ))
             .hint(format!("register the repository {}", wanted.0))
@@ -113,7 +115,7 @@ pub(in crate::commands) fn published(all: &[Value], revision: &Value) -> Option<
 }
 
 /// The revision of this number, or the latest, of the same upstream package.
-fn newer<'a>(all: &'a [Value], old: &Value, revision: i64) -> Result<&'a Value, Failure> {
+fn newer<'a>(all: &'a [Value], old: &Value, revision: i64) -> Result<&'a Value, ExitFailure> {
     let part = |object: &Value, key: &str| text(object, &["spec", key]).unwrap_or_default();
     let (package, repository) = (part(old, "packageName"), part(old, "repository"));
     let published = all
@@ -125,7 +127,7 @@ fn newer<'a>(all: &'a [Value], old: &Value, revision: i64) -> Result<&'a Value, 
         wanted => published.into_iter().find(|r| number(r) == wanted),
     };
     found.ok_or_else(|| {
-        Failure::new(format!(
+        ExitFailure::new(format!(
             "revision {revision} does not exist for package {package} in repo {repository}"
         ))
     })

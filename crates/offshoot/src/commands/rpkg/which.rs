@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plan::revision::Verb;
+use plan::revision::RevisionVerb;
 use serde_json::{Map, Value, json};
 
 use super::bulk::{self, Asked};
@@ -11,16 +11,20 @@ use super::entry::{self, Entry};
 use super::{lifecycle, of_class, steps, text};
 use crate::cli::remote::Which;
 use crate::client::Client;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::planning;
 
 /// Carries out a verb on whatever was named.
 ///
 /// # Errors
 /// Nothing was named, or something was refused.
-pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<String, Failure> {
+pub(super) async fn each(
+    client: &Client,
+    which: &Which,
+    verb: RevisionVerb,
+) -> Result<String, ExitFailure> {
     let mut entries = entries(client, which, verb).await?;
-    if which.names.is_empty() && matches!(verb, Verb::Propose | Verb::Approve) {
+    if which.names.is_empty() && matches!(verb, RevisionVerb::Propose | RevisionVerb::Approve) {
         entries = steps::leave_closed(client, entries).await;
     }
     match entries.as_slice() {
@@ -32,7 +36,11 @@ pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<S
     }
 }
 
-async fn entries(client: &Client, which: &Which, verb: Verb) -> Result<Vec<Entry>, Failure> {
+async fn entries(
+    client: &Client,
+    which: &Which,
+    verb: RevisionVerb,
+) -> Result<Vec<Entry>, ExitFailure> {
     if let Some(file) = &which.plan {
         let entries = of_plan(file, &which.classes, verb)?;
         return in_namespace(client, entries);
@@ -47,7 +55,7 @@ async fn entries(client: &Client, which: &Which, verb: Verb) -> Result<Vec<Entry
     let fields = which.field_selector.as_deref().unwrap_or_default();
     if labels.is_empty() && fields.is_empty() {
         return Err(
-            Failure::usage("PACKAGE_REVISION is a required positional argument").hint(
+            ExitFailure::usage("PACKAGE_REVISION is a required positional argument").hint(
                 "name package revisions, select them with -l, --field-selector or --class, or take them from a --plan",
             ),
         );
@@ -56,13 +64,13 @@ async fn entries(client: &Client, which: &Which, verb: Verb) -> Result<Vec<Entry
 }
 
 /// A plan says in which namespaces its drafts are: one that is asked for beside it must be theirs.
-fn in_namespace(client: &Client, entries: Vec<Entry>) -> Result<Vec<Entry>, Failure> {
+fn in_namespace(client: &Client, entries: Vec<Entry>) -> Result<Vec<Entry>, ExitFailure> {
     let other = entries.iter().find(|e| e.namespace != client.namespace);
     match other.filter(|_| client.names_namespace) {
         None => Ok(entries),
         Some(Entry {
             namespace, name, ..
-        }) => Err(Failure::usage(format!(
+        }) => Err(ExitFailure::usage(format!(
             "the plan is of namespace {namespace} ({name}), not of {}",
             client.namespace
         ))
@@ -70,10 +78,10 @@ fn in_namespace(client: &Client, entries: Vec<Entry>) -> Result<Vec<Entry>, Fail
     }
 }
 
-fn named(client: &Client, which: &Which) -> Result<Vec<Entry>, Failure> {
+fn named(client: &Client, which: &Which) -> Result<Vec<Entry>, ExitFailure> {
     if which.expected_tree.is_some() && which.names.len() != 1 {
         return Err(
-            Failure::usage("--expected-tree is the tree of one package revision").hint(
+            ExitFailure::usage("--expected-tree is the tree of one package revision").hint(
                 "select several with -l or take them from a --plan: then each is bound to what was listed",
             ),
         );
@@ -98,37 +106,37 @@ const FORMAT: u64 = 1;
 const SHORT: usize = 8;
 
 /// The drafts that a plan lists, or (to delete them) what it says will be proposed for deletion.
-fn of_plan(file: &Path, classes: &[String], verb: Verb) -> Result<Vec<Entry>, Failure> {
+fn of_plan(file: &Path, classes: &[String], verb: RevisionVerb) -> Result<Vec<Entry>, ExitFailure> {
     let shown = file.display();
-    let bytes = std::fs::read(file).map_err(|e| Failure::of(&format!("read {shown}"), &e))?;
+    let bytes = std::fs::read(file).map_err(|e| ExitFailure::of(&format!("read {shown}"), &e))?;
     let plan: Value = serde_json::from_slice(&bytes)
-        .map_err(|e| Failure::of(&format!("read {shown} as a plan"), &e))?;
+        .map_err(|e| ExitFailure::of(&format!("read {shown} as a plan"), &e))?;
     let format = plan.get("format").and_then(Value::as_u64);
     if format != Some(FORMAT) {
         let found = format.map_or_else(|| "none".to_owned(), |f| f.to_string());
         return Err(
-            Failure::new(format!("{shown} has format {found}, and {FORMAT} is read"))
+            ExitFailure::new(format!("{shown} has format {found}, and {FORMAT} is read"))
                 .hint("write it with offshoot plan --out FILE of this version"),
         );
     }
     if text(&plan, &["plan"]).is_none_or(|id| id != planning::id_of(&plan)) {
-        return Err(Failure::new(format!(
+        return Err(ExitFailure::new(format!(
             "{shown} is not what offshoot plan wrote: what it holds does not fit its id"
         ))
         .hint("write it anew with offshoot plan --out FILE"));
     }
     match verb {
-        Verb::Approve => {
+        RevisionVerb::Approve => {
             let entries = drafts(&plan, classes)?;
             tell_classes(&plan, &entries);
             Ok(entries)
         }
-        Verb::Propose | Verb::Reject => drafts(&plan, classes),
-        Verb::Delete if classes.is_empty() => Ok(leaving(&plan)),
-        Verb::Delete => Err(Failure::usage(
+        RevisionVerb::Propose | RevisionVerb::Reject => drafts(&plan, classes),
+        RevisionVerb::Delete if classes.is_empty() => Ok(leaving(&plan)),
+        RevisionVerb::Delete => Err(ExitFailure::usage(
             "what a plan says leaves has no class: leave --class out",
         )),
-        Verb::ProposeDeletion => Err(Failure::usage(
+        RevisionVerb::ProposeDeletion => Err(ExitFailure::usage(
             "the deletions of a plan are proposed by its sets",
         )
         .hint("offshoot rpkg del --plan FILE approves them")),
@@ -140,11 +148,11 @@ fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> + us
     list.into_iter().flatten()
 }
 
-fn drafts(plan: &Value, classes: &[String]) -> Result<Vec<Entry>, Failure> {
+fn drafts(plan: &Value, classes: &[String]) -> Result<Vec<Entry>, ExitFailure> {
     let wanted = classes
         .iter()
         .map(|id| class(plan, id))
-        .collect::<Result<Vec<&str>, Failure>>()?;
+        .collect::<Result<Vec<&str>, ExitFailure>>()?;
     let is_wanted = |target: &&Value| {
         let class = api::str_at(target, &["class"]);
         wanted.is_empty() || class.is_some_and(|class| wanted.contains(&class))
@@ -175,7 +183,7 @@ fn drafts(plan: &Value, classes: &[String]) -> Result<Vec<Entry>, Failure> {
         return Ok(entries);
     }
     let (count, first) = (unbound.len(), unbound.first().cloned().unwrap_or_default());
-    Err(Failure::new(format!(
+    Err(ExitFailure::new(format!(
         "the plan does not know what {count} package revisions will hold, {first} among them"
     ))
     .hint("plan against the server with the upstream published, and with --run-functions"))
@@ -214,17 +222,17 @@ fn tell_classes(plan: &Value, entries: &[Entry]) {
 }
 
 /// The whole id of a class of a plan.
-fn class<'p>(plan: &'p Value, id: &str) -> Result<&'p str, Failure> {
+fn class<'p>(plan: &'p Value, id: &str) -> Result<&'p str, ExitFailure> {
     let known = list(plan, "classes").filter_map(|class| api::str_at(class, &["id"]));
     let mut found = known.filter(|known| known.starts_with(id));
     match (found.next(), found.next()) {
-        _ if id.len() < SHORT => Err(Failure::usage(format!(
+        _ if id.len() < SHORT => Err(ExitFailure::usage(format!(
             "--class {id}: an id has {SHORT} digits or more"
         ))),
         (Some(one), None) => Ok(one),
-        (None, _) => Err(Failure::new(format!("the plan has no class {id}"))
+        (None, _) => Err(ExitFailure::new(format!("the plan has no class {id}"))
             .hint("offshoot plan lists the classes with their ids")),
-        (Some(_), Some(_)) => Err(Failure::new(format!(
+        (Some(_), Some(_)) => Err(ExitFailure::new(format!(
             "the plan has several classes whose ids begin with {id}"
         ))
         .hint("write more digits")),

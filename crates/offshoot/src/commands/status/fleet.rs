@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::bar::Look;
 use crate::client;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What groups are made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl Fleet {
     ///
     /// # Errors
     /// None has it, which tells of a typing error rather than of a fleet; the nearest label is named.
-    pub(super) fn check(&self, by: &By) -> Result<(), Failure> {
+    pub(super) fn check(&self, by: &By) -> Result<(), ExitFailure> {
         let By::Label(wanted) = by else {
             return Ok(());
         };
@@ -153,7 +153,7 @@ impl Fleet {
             },
             |near| format!("did you mean --by {near}?"),
         );
-        Err(Failure::usage(format!("no repository has the label {wanted:?}")).hint(hint))
+        Err(ExitFailure::usage(format!("no repository has the label {wanted:?}")).hint(hint))
     }
 
     /// Where a variant stands: what the rollout of its set has not reached waits for its step, whatever it has published.

@@ -12,8 +12,8 @@ use self::bar::Look;
 use self::fleet::{By, Fleet};
 use crate::cli::fleet::StatusArgs;
 use crate::client::follow::{self, Change, Changes};
-use crate::client::{Client, Kind, PACKAGES, REPOSITORIES, SETS, VARIANTS, collection};
-use crate::exit::Failure;
+use crate::client::{Client, PACKAGES, REPOSITORIES, ResourcePath, SETS, VARIANTS, collection};
+use crate::exit::ExitFailure;
 
 /// How long changes are gathered before the screen is drawn again.
 const GATHER: Duration = Duration::from_millis(500);
@@ -25,7 +25,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
 ///
 /// # Errors
 /// The server cannot be reached, or refuses.
-pub(super) async fn run(args: &StatusArgs) -> Result<(), Failure> {
+pub(super) async fn run(args: &StatusArgs) -> Result<(), ExitFailure> {
     let client = Client::connect(&args.connect).await?;
     let namespace = if args.all_namespaces {
         ""
@@ -56,7 +56,7 @@ pub(super) async fn run(args: &StatusArgs) -> Result<(), Failure> {
 
 /// How many packages wait for somebody to approve their deletion whose variants are gone: they are in no row. Nothing where
 /// none does, or where the caller may not list revisions.
-async fn left(client: &Client, namespace: &str) -> Result<String, Failure> {
+async fn left(client: &Client, namespace: &str) -> Result<String, ExitFailure> {
     let query = [("fieldSelector", "spec.lifecycle=DeletionProposed")];
     let path = collection(PACKAGES, namespace, &query);
     let (code, list) = client.ask(http::Method::GET, &path, None).await?;
@@ -97,7 +97,10 @@ impl Screen {
 }
 
 /// The fleet as it is, with the version of each listing.
-async fn load(client: &Client, namespace: &str) -> Result<(Fleet, Vec<(Kind, String)>), Failure> {
+async fn load(
+    client: &Client,
+    namespace: &str,
+) -> Result<(Fleet, Vec<(ResourcePath, String)>), ExitFailure> {
     let mut fleet = Fleet::default();
     let mut versions = Vec::new();
     for kind in [VARIANTS, SETS, REPOSITORIES] {
@@ -119,7 +122,7 @@ async fn load(client: &Client, namespace: &str) -> Result<(Fleet, Vec<(Kind, Str
 }
 
 /// Draws, and draws again whenever what is seen differs, until a watch ends.
-async fn watch(screen: &Screen, mut fleet: Fleet, mut changes: Changes) -> Result<(), Failure> {
+async fn watch(screen: &Screen, mut fleet: Fleet, mut changes: Changes) -> Result<(), ExitFailure> {
     let clear = std::io::stdout().is_terminal();
     let mut drawn = String::new();
     let mut open = true;

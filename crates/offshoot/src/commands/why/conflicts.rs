@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::client::{Client, PACKAGES, collection};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// How many drafts are named.
 const NAMED: usize = 3;
@@ -15,7 +15,7 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// The server cannot be reached.
-pub(super) async fn of_set(client: &Client, set: &str) -> Result<String, Failure> {
+pub(super) async fn of_set(client: &Client, set: &str) -> Result<String, ExitFailure> {
     let of_set = format!("offshoot.dev/set={set}");
     let query = [
         ("labelSelector", of_set.as_str()),

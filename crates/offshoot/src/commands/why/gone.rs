@@ -4,13 +4,17 @@ use plan::variant::origin;
 use serde_json::Value;
 
 use crate::client::{Client, PACKAGES, VARIANTS, collection, object};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// What a variant that is gone left behind, each with what it waits for; otherwise why nothing is known of the variant.
 ///
 /// # Errors
 /// It is there, or left nothing that names it: as the server said.
-pub(super) async fn variant(client: &Client, name: &str, why: Failure) -> Result<String, Failure> {
+pub(super) async fn variant(
+    client: &Client,
+    name: &str,
+    why: ExitFailure,
+) -> Result<String, ExitFailure> {
     let path = object(VARIANTS, &client.namespace, name);
     let Ok((404, _)) = client.ask(http::Method::GET, &path, None).await else {
         return Err(why);

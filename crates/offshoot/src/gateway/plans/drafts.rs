@@ -1,7 +1,7 @@
 //! What a manifest would become where the objects are a cluster's: worked out aside, by a server in memory that knows the
 //! same definitions and keeps nothing. The cluster itself is not asked: this program may not write there what it plans.
 
-use apiserver::{ResourceName, Server, ServerHandle, Target, Whose};
+use apiserver::{RequestTarget, ResourceName, Server, ServerHandle, Whose};
 use objects::{Failure, Reason};
 use serde_json::{Value, json};
 
@@ -29,17 +29,17 @@ impl Drafts {
     ///
     /// # Errors
     /// A definition of this build is wrong; a test builds them.
-    pub(crate) async fn new() -> Result<Self, exit::Failure> {
+    pub(crate) async fn new() -> Result<Self, exit::ExitFailure> {
         let mut builder = Server::builder();
         let crds = api::embedded_crds();
-        for crd in crds.map_err(|e| exit::Failure::of("read the definitions", &e))? {
+        for crd in crds.map_err(|e| exit::ExitFailure::of("read the definitions", &e))? {
             builder = builder.crd(crd);
         }
         for (definition, versions) in super::super::versions() {
             builder = builder.converter(definition, versions);
         }
         let server = builder.build().await;
-        let server = server.map_err(|e| exit::Failure::of("make the server for plans", &e))?;
+        let server = server.map_err(|e| exit::ExitFailure::of("make the server for plans", &e))?;
         Ok(Self {
             handle: server.handle(),
         })
@@ -56,7 +56,7 @@ impl Drafts {
     /// What whoever writes it would be told.
     pub(super) async fn would_be(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         stored: Option<Value>,
         (manifest, before): (&Value, &Before),
         whose: Whose,

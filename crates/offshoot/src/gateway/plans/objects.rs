@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apiserver::gateway::{Call, Refusal, RefusalClass};
-use apiserver::{ResourceName, Target, Whose};
+use apiserver::{RequestTarget, ResourceName, Whose};
 use engine::Suppositions;
-use engine::planned::Target as Planned;
+use engine::planned::PlannedTarget as Planned;
 use engine::ports::{Gvk, OurKind};
 use model::{ObjectKey, Problem};
 use objects::{Failure, Resource};
@@ -124,7 +124,7 @@ impl<'a> Objects<'a> {
     /// expects it to go is told. What is there by default alone is no difference.
     async fn doubt(
         &mut self,
-        target: &Target,
+        target: &RequestTarget,
         stored: &Option<Value>,
         manifest: &Value,
         written: &Value,
@@ -153,7 +153,7 @@ impl<'a> Objects<'a> {
     /// What would be stored, by the server's own rules.
     async fn would_be(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         stored: &Option<Value>,
         manifest: &Value,
         before: &Before,
@@ -176,7 +176,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Whether the caller may do this to an object, where that lies.
-    async fn may(&self, target: &Target, verb: &str) -> Result<(), Refusal> {
+    async fn may(&self, target: &RequestTarget, verb: &str) -> Result<(), Refusal> {
         let resource = &target.resource;
         let names = (&*resource.group, &*resource.plural, &*target.name);
         may_at(self.gateway, self.call, &target.namespace, verb, names).await
@@ -190,7 +190,7 @@ impl<'a> Objects<'a> {
     }
 
     /// The object that is there under a name, in the version in which its kind is kept.
-    async fn stored(&self, target: &Target, field: &str) -> Result<Option<Value>, Refusal> {
+    async fn stored(&self, target: &RequestTarget, field: &str) -> Result<Option<Value>, Refusal> {
         let resource = &target.resource;
         let name = ResourceName::new(&resource.group, &resource.storage_version, &resource.plural);
         let found = self
@@ -225,7 +225,7 @@ impl<'a> Objects<'a> {
     }
 
     /// The resource of a kind in a version, and the object of a name in it.
-    fn target(&self, kind: &Gvk, name: &str) -> Option<Target> {
+    fn target(&self, kind: &Gvk, name: &str) -> Option<RequestTarget> {
         let handle = self.gateway.drafting();
         let found = handle.target_of_kind(&kind.group, &kind.version, &kind.kind)?;
         let namespace = if found.resource.namespaced {
@@ -238,7 +238,7 @@ impl<'a> Objects<'a> {
 
     /// The same by what people type: a kind, its plural, singular or a short name, in any case, with its group after a dot
     /// where several have that name. As with kubectl, Offshoot's own come first, then Kubernetes' first group.
-    fn find(&self, version: &str, kind: &str, name: &str) -> Option<Target> {
+    fn find(&self, version: &str, kind: &str, name: &str) -> Option<RequestTarget> {
         if !version.is_empty() {
             return self.target(&Gvk::of(version, kind), name);
         }
@@ -256,11 +256,11 @@ impl<'a> Objects<'a> {
         } else {
             ""
         };
-        Some(Target::stored(resource, namespace, name))
+        Some(RequestTarget::stored(resource, namespace, name))
     }
 
     /// A plan is of one namespace, and of what lies in it.
-    fn here(&self, manifest: &Value, target: &Target, field: &str) -> Result<(), Refusal> {
+    fn here(&self, manifest: &Value, target: &RequestTarget, field: &str) -> Result<(), Refusal> {
         let namespace = at(manifest, "/metadata/namespace");
         let same = namespace.is_empty() || namespace == self.call.namespace;
         if same || !target.resource.namespaced {
@@ -285,7 +285,7 @@ impl<'a> Objects<'a> {
         Err(invalid(self.call, &[Problem::new(field, what)]))
     }
 
-    fn take(&mut self, target: &Target, object: Value) {
+    fn take(&mut self, target: &RequestTarget, object: Value) {
         let all = &mut self.suppositions;
         match our_kind(target) {
             Some(OurKind::Variant) => {
@@ -320,7 +320,7 @@ impl<'a> Objects<'a> {
     }
 
     /// The object in the version in which its kind is kept, which is the one that is read.
-    fn as_stored(&self, target: &Target, object: Value) -> Value {
+    fn as_stored(&self, target: &RequestTarget, object: Value) -> Value {
         let stored = &target.resource.storage_version;
         let version = at(&object, "/apiVersion")
             .rsplit('/')
@@ -332,7 +332,7 @@ impl<'a> Objects<'a> {
         api::convert_set(object.clone(), &format!("{CONFIG}/{stored}")).unwrap_or(object)
     }
 
-    fn other(&mut self, target: &Target, object: Option<Value>) {
+    fn other(&mut self, target: &RequestTarget, object: Option<Value>) {
         let resource = &target.resource;
         let not_planned = match (resource.group.as_str(), resource.plural.as_str()) {
             (api::PACKAGE_GROUP, _) => Some(
@@ -367,7 +367,7 @@ fn is_called(resource: &Resource, typed: &str) -> bool {
     grouped && names.any(|known| known.to_lowercase() == bare)
 }
 
-fn our_kind(target: &Target) -> Option<OurKind> {
+fn our_kind(target: &RequestTarget) -> Option<OurKind> {
     if target.resource.group != CONFIG {
         return None;
     }
@@ -379,7 +379,7 @@ fn our_kind(target: &Target) -> Option<OurKind> {
     }
 }
 
-fn api_key(target: &Target) -> Option<ObjectKey> {
+fn api_key(target: &RequestTarget) -> Option<ObjectKey> {
     Some(ObjectKey::new(
         model::Namespace::parse(&target.namespace).ok()?,
         model::ObjectName::parse(&target.name).ok()?,

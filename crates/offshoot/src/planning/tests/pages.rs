@@ -320,7 +320,7 @@ fn no_output_tells_a_secret_by_its_hash() {
         markdown(&shown, true),
         diff(&shown, class).unwrap(),
     ];
-    let plain = |text: &str| package::changes::Template::plain(text).hash();
+    let plain = |text: &str| package::changes::TextWithInputs::plain(text).hash();
     for value in ["hunter1", "hunter2"] {
         for hash in [hex(value), hex(&format!("\"{value}\"")), plain(value)] {
             for page in &pages {

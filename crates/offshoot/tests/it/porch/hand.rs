@@ -272,7 +272,8 @@ async fn watch(
     case: &Case,
     kind: Kind,
     query: &str,
-) -> Watch<impl futures::Stream<Item = Result<bytes::Bytes, offshoot::Failure>> + Unpin + use<>> {
+) -> Watch<impl futures::Stream<Item = Result<bytes::Bytes, offshoot::ExitFailure>> + Unpin + use<>>
+{
     let path = case.api.path(kind, &format!("?watch=true{query}"));
     Watch {
         stream: case.api.client.open(&path).await.unwrap(),

@@ -10,7 +10,7 @@ use super::super::options::MergeOptions;
 use super::moved::{Moved, goes};
 use super::sight::{self, By, Changes, Known, Within};
 use crate::ignore::Ignore;
-use crate::values::{Identity, identity, same_but_marks};
+use crate::values::{ResourceIdentity, identity, same_but_marks};
 
 /// Puts moved resources into their new files on all sides: first within their packages, then from one package into another.
 pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[Ignore; 3]) {
@@ -93,7 +93,7 @@ fn follow_within(
 /// Whether local and upstream hold a resource in a file with equal values.
 fn added_alike(
     [_, local, upstream]: &mut [Opened<'_>; 3],
-    id: &Identity,
+    id: &ResourceIdentity,
     at: &PackagePath,
 ) -> bool {
     let read = |side: &mut Opened<'_>| {
@@ -134,7 +134,7 @@ fn places<'f, 'k>(
 /// Puts a resource into a file on every side that has it elsewhere; `None`, and nothing done, where one cannot.
 fn put(
     sides: &mut [Opened<'_>; 3],
-    id: &Identity,
+    id: &ResourceIdentity,
     places: [Option<&PackagePath>; 3],
     at: &PackagePath,
 ) -> Option<()> {
@@ -162,7 +162,7 @@ fn put(
 }
 
 /// A document's identity and text.
-type Part = (Identity, String);
+type Part = (ResourceIdentity, String);
 
 /// A file as its documents.
 struct Documents {
@@ -190,7 +190,7 @@ impl Documents {
             .documents()
             .map(|d| (identity(d.root()), d.text().to_owned()))
             .collect();
-        let mut ids: Vec<&Identity> = parts.iter().map(|(id, _)| id).collect();
+        let mut ids: Vec<&ResourceIdentity> = parts.iter().map(|(id, _)| id).collect();
         ids.sort();
         let twice = ids.windows(2).any(|pair| pair.first() == pair.last());
         (!twice && !parts.is_empty()).then(|| Self {
@@ -203,22 +203,22 @@ impl Documents {
         })
     }
 
-    fn position(&self, id: &Identity) -> Option<usize> {
+    fn position(&self, id: &ResourceIdentity) -> Option<usize> {
         self.parts.iter().position(|(other, _)| other == id)
     }
 
-    fn order(&self) -> Vec<Identity> {
+    fn order(&self) -> Vec<ResourceIdentity> {
         self.parts.iter().map(|(id, _)| id.clone()).collect()
     }
 
-    fn take(&mut self, id: &Identity) -> Option<(Part, FileMode)> {
+    fn take(&mut self, id: &ResourceIdentity) -> Option<(Part, FileMode)> {
         let at = self.position(id)?;
         self.changed = true;
         Some((self.parts.remove(at), self.mode.unwrap_or_default()))
     }
 
     /// Behind what it follows where it came from, else before what follows it.
-    fn put(&mut self, part: Part, order: &[Identity], mode: FileMode) {
+    fn put(&mut self, part: Part, order: &[ResourceIdentity], mode: FileMode) {
         let own = order
             .iter()
             .position(|id| *id == part.0)

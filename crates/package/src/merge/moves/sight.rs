@@ -10,10 +10,10 @@ use yaml::{Limits, Node, Stream};
 use crate::ignore::Ignore;
 use crate::kptfile;
 use crate::schema::split_api_version;
-use crate::values::{Identity, MERGE_COMMENT, identity};
+use crate::values::{MERGE_COMMENT, ResourceIdentity, identity};
 
 /// A resource as a package knows it: the directory of the (sub)package, and its identity.
-pub(super) type Known<'f> = (&'f str, Identity);
+pub(super) type Known<'f> = (&'f str, ResourceIdentity);
 
 /// Whether a comment of a clone says who a resource is, or its fields alone do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,14 +162,14 @@ fn tells_the_same(before: &str, after: &str) -> bool {
 }
 
 /// The named resources of a file.
-pub(super) fn all(file: Option<&File>, by: By) -> Vec<Identity> {
+pub(super) fn all(file: Option<&File>, by: By) -> Vec<ResourceIdentity> {
     let text = file.and_then(File::as_text).unwrap_or_default();
     let scanned = match is_plain(text) {
         true => Some(scan(text, by)),
         false => None,
     };
     // A name that an alias, a tag or a block stands for is none that a line says.
-    let odd = |id: &Identity| {
+    let odd = |id: &ResourceIdentity| {
         let mut said = [&id.name, &id.namespace, &id.kind, &id.group].into_iter();
         said.any(|text| {
             text.trim_start()
@@ -207,9 +207,9 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// The named resources of a file as its fields say; `None` where it cannot be read.
-fn parsed(text: &str, by: By) -> Option<Vec<Identity>> {
+fn parsed(text: &str, by: By) -> Option<Vec<ResourceIdentity>> {
     let stream = Stream::parse(text, &Limits::default()).ok()?;
-    let mut all: Vec<Identity> = stream
+    let mut all: Vec<ResourceIdentity> = stream
         .documents()
         .map(|document| match by {
             By::Comment => identity(document.root()),
@@ -221,7 +221,7 @@ fn parsed(text: &str, by: By) -> Option<Vec<Identity>> {
 }
 
 /// The identity that the fields of a resource alone say.
-pub(super) fn fields(root: Node<'_>) -> Identity {
+pub(super) fn fields(root: Node<'_>) -> ResourceIdentity {
     let text = |node: Option<Node<'_>>| {
         let node = node.and_then(|node| node.target().ok());
         node.and_then(|node| node.scalar())
@@ -229,7 +229,7 @@ pub(super) fn fields(root: Node<'_>) -> Identity {
             .to_owned()
     };
     let field = |key: &str| text(root.get("metadata").and_then(|metadata| metadata.get(key)));
-    Identity {
+    ResourceIdentity {
         group: split_api_version(&text(root.get("apiVersion")))
             .0
             .to_owned(),
@@ -240,9 +240,9 @@ pub(super) fn fields(root: Node<'_>) -> Identity {
 }
 
 /// The named resources of a file as its lines say.
-fn scan(text: &str, by: By) -> Vec<Identity> {
+fn scan(text: &str, by: By) -> Vec<ResourceIdentity> {
     let mut all = Vec::new();
-    let mut id = Identity::default();
+    let mut id = ResourceIdentity::default();
     let mut metadata = Metadata::Outside;
     // Whether a comment of a clone has said namespace and name.
     let mut said = false;
@@ -287,7 +287,7 @@ enum Metadata {
 }
 
 impl Metadata {
-    fn field(&mut self, line: &str, id: &mut Identity, said: bool) {
+    fn field(&mut self, line: &str, id: &mut ResourceIdentity, said: bool) {
         let Self::Inside(depth) = self else {
             return;
         };
@@ -306,7 +306,7 @@ impl Metadata {
 }
 
 /// Takes namespace and name from a clone's comment, if there is one.
-fn marked(value: &str, id: &mut Identity) -> bool {
+fn marked(value: &str, id: &mut ResourceIdentity) -> bool {
     let said = value
         .split_once(MERGE_COMMENT)
         .and_then(|(_, said)| said.trim().split_once('/'));

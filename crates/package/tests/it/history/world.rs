@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{File, Files, PackagePath};
-use yaml::{Limits, Path, Reader, Step, Stream, Value};
+use yaml::{Limits, NodeStep, Path, Reader, Stream, Value};
 
 use crate::POINT;
 
@@ -141,8 +141,8 @@ pub(super) fn found(files: &Files, place: Place) -> Option<Value> {
     let mut node = stream.document(0)?.root();
     for step in place.path().steps() {
         node = match step {
-            Step::Key(key) => node.get(key)?,
-            Step::Index(index) => node.at(*index)?,
+            NodeStep::Key(key) => node.get(key)?,
+            NodeStep::Index(index) => node.at(*index)?,
         };
     }
     node.to_value(Reader::V3).ok()

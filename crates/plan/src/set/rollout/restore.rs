@@ -10,7 +10,7 @@ use model::{Member, ObjectName, Upstream, VariantSpec};
 
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Observed};
-use super::super::step::Step;
+use super::super::step::SetStep;
 use super::Steered;
 use super::members::Target;
 use crate::digest::wanted;
@@ -98,7 +98,7 @@ impl Steered {
         &mut self,
         o: &Observed,
         (ours, all): (&[Arc<Existing>], &BTreeSet<ObjectName>),
-        writes: &mut Vec<Step>,
+        writes: &mut Vec<SetStep>,
     ) -> usize {
         let has = |name: &ObjectName| ours.binary_search_by(|v| v.key.name.cmp(name)).is_ok();
         let stood = o.status.rollout.as_ref().map(|before| &before.members);
@@ -126,9 +126,9 @@ impl Steered {
     }
 }
 
-fn name(step: &Step) -> Option<&ObjectName> {
+fn name(step: &SetStep) -> Option<&ObjectName> {
     match step {
-        Step::Create(variant) | Step::Update { variant, .. } => Some(&variant.key.name),
-        Step::Delete { .. } => None,
+        SetStep::Create(variant) | SetStep::Update { variant, .. } => Some(&variant.key.name),
+        SetStep::Delete { .. } => None,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::{Lifecycle, ProposedPolicy, Revision};
 
 use super::super::status::not_ready;
-use super::super::{RevisionRef, Step, words};
+use super::super::{RevisionRef, VariantStep, words};
 use super::{Work, has_lock_of, is_inherited};
 use crate::conflicts;
 use crate::early::Early;
@@ -24,7 +24,7 @@ impl Work<'_> {
         if self.inputs.variant.spec.proposed == ProposedPolicy::RevertToDraft {
             self.report
                 .note(format!("Proposed '{name}' is behind: {}", why.join(", ")));
-            self.steps.push(Step::RevertToDraft {
+            self.steps.push(VariantStep::RevertToDraft {
                 revision: RevisionRef::of(revision),
             });
             return;

@@ -113,7 +113,7 @@ fn ahead(seen: &Observed, now: &Observed, seed: u64) {
     if status.state == RolloutState::Undone {
         return;
     }
-    let plan::variant::Resolution::Found(revision) = &seen.upstreams[0].found else {
+    let plan::variant::UpstreamResolution::Found(revision) = &seen.upstreams[0].found else {
         panic!("an upstream");
     };
     let lock = revision.self_lock.as_ref().and_then(|l| l.commit);

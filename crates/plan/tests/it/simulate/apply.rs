@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{Lifecycle, Machine, ObjectName, Owner, Revision};
-use plan::variant::{CreateDraft, OnEqual, Outcome, Plan, Step, UpdateDraft, words};
+use model::{DraftOwner, Lifecycle, Machine, ObjectName, Revision};
+use plan::variant::{CreateDraft, OnEqual, Plan, UpdateDraft, VariantOutcome, VariantStep, words};
 
 use super::world::{Content, World, made_of};
 use crate::wire::{Json, revision, tree, uid};
@@ -12,7 +12,7 @@ use crate::wire::{Json, revision, tree, uid};
 impl World {
     /// Applies the first steps of a plan, as the engine does: each finds what it expects, or is a
     /// conflict.
-    pub(super) fn apply(&mut self, plan: &Plan, steps: usize) -> Vec<Outcome> {
+    pub(super) fn apply(&mut self, plan: &Plan, steps: usize) -> Vec<VariantOutcome> {
         plan.steps
             .iter()
             .take(steps)
@@ -20,28 +20,28 @@ impl World {
             .collect()
     }
 
-    pub(super) fn step(&mut self, step: &Step) -> Outcome {
+    pub(super) fn step(&mut self, step: &VariantStep) -> VariantOutcome {
         match step {
-            Step::AddFinalizer { finalizer, .. } => {
+            VariantStep::AddFinalizer { finalizer, .. } => {
                 let variant = self.variant.as_mut().expect("a variant");
                 let meta = Arc::make_mut(&mut variant.meta);
                 meta.finalizers.push(finalizer.clone());
             }
-            Step::RemoveFinalizer { .. } => self.variant = None,
-            Step::CreateDraft(draft) => return self.create(draft),
-            Step::UpdateDraft(update) => return self.update(update),
-            Step::RenderDraft { revision, .. } => self.change(&revision.key.name, |r| {
+            VariantStep::RemoveFinalizer { .. } => self.variant = None,
+            VariantStep::CreateDraft(draft) => return self.create(draft),
+            VariantStep::UpdateDraft(update) => return self.update(update),
+            VariantStep::RenderDraft { revision, .. } => self.change(&revision.key.name, |r| {
                 r.conditions.clear();
                 r.readiness_gates.clear();
             }),
-            Step::RevertToDraft { revision } => {
+            VariantStep::RevertToDraft { revision } => {
                 self.change(&revision.key.name, |r| r.lifecycle = Lifecycle::Draft);
             }
-            Step::DeleteRevision { revision, .. } => {
+            VariantStep::DeleteRevision { revision, .. } => {
                 assert!(!revision.lifecycle.is_published(), "{}", step.summary());
                 self.revisions.retain(|r| r.key != revision.key);
             }
-            Step::ProposeDeletion {
+            VariantStep::ProposeDeletion {
                 revision,
                 annotations,
                 disown,
@@ -50,7 +50,7 @@ impl World {
                 r.meta.annotations.extend(annotations.clone());
                 r.meta.owners.retain(|o| Some(&o.uid) != disown.as_ref());
             }),
-            Step::WithdrawDeletionProposal {
+            VariantStep::WithdrawDeletionProposal {
                 revision,
                 remove_annotations,
             } => self.change(&revision.key.name, |r| {
@@ -59,13 +59,13 @@ impl World {
                     .annotations
                     .retain(|k, _| !remove_annotations.contains(k));
             }),
-            Step::Orphan {
+            VariantStep::Orphan {
                 revision, owner, ..
             } => self.change(&revision.key.name, |r| {
                 r.meta.owners.retain(|o| o.uid != *owner);
                 forget_rejection(r);
             }),
-            Step::Adopt {
+            VariantStep::Adopt {
                 revision,
                 owner,
                 replace,
@@ -77,22 +77,22 @@ impl World {
                 forget_rejection(r);
                 r.meta.annotations.extend(annotations.clone());
             }),
-            Step::NoteDigest { revision, digest } => {
+            VariantStep::NoteDigest { revision, digest } => {
                 self.change(&revision.key.name, |r| {
                     r.noted_digest = Some(digest.to_string());
                 });
             }
         }
-        Outcome::Done
+        VariantOutcome::Done
     }
 
     pub(super) fn people(&self, name: &ObjectName) -> u32 {
         self.contents.get(name).map_or(0, |c| c.people)
     }
 
-    pub(super) fn create(&mut self, draft: &CreateDraft) -> Outcome {
+    pub(super) fn create(&mut self, draft: &CreateDraft) -> VariantOutcome {
         if self.revisions.iter().any(|r| r.key == draft.key) {
-            return Outcome::Conflict;
+            return VariantOutcome::Conflict;
         }
         let base = draft.base.as_ref().map(|b| b.revision.key.name.clone());
         let content = Content {
@@ -104,7 +104,7 @@ impl World {
         {
             let digest = draft.digest.to_string();
             self.change(&p.key.name, |r| r.noted_digest = Some(digest));
-            return Outcome::Unchanged;
+            return VariantOutcome::Unchanged;
         }
         self.version += 1;
         let said = serde_json::json!({"at": format!("deploy/{}", draft.package),
@@ -116,7 +116,7 @@ impl World {
         made.tasks = vec![draft.task.clone()];
         made.upstream_lock.clone_from(&draft.upstream.self_lock);
         made.machine = Some(Machine {
-            owner: Owner {
+            owner: DraftOwner {
                 namespace: draft.key.namespace.clone(),
                 name: self.variant.as_ref().expect("a variant").key.name.clone(),
                 uid: draft.owner.uid.clone(),
@@ -134,13 +134,13 @@ impl World {
         self.contents.insert(made.key.name.clone(), content);
         let made = Arc::new(made);
         self.revisions.push(Arc::clone(&made));
-        Outcome::Draft(made)
+        VariantOutcome::Draft(made)
     }
 
-    pub(super) fn update(&mut self, update: &UpdateDraft) -> Outcome {
+    pub(super) fn update(&mut self, update: &UpdateDraft) -> VariantOutcome {
         let name = &update.draft.key.name;
         let Some(draft) = self.revisions.iter().find(|r| r.key.name == *name).cloned() else {
-            return Outcome::Conflict;
+            return VariantOutcome::Conflict;
         };
         let base = update
             .base
@@ -161,10 +161,10 @@ impl World {
             self.revisions.retain(|r| r.key.name != *name);
             let digest = update.digest.to_string();
             self.change(&p.key.name, |r| r.noted_digest = Some(digest));
-            return Outcome::Unchanged;
+            return VariantOutcome::Unchanged;
         }
         let mut machine = draft.machine.clone().unwrap_or_else(|| Machine {
-            owner: Owner {
+            owner: DraftOwner {
                 namespace: draft.key.namespace.clone(),
                 name: self.variant.as_ref().expect("a variant").key.name.clone(),
                 uid: uid("uid-adopted"),
@@ -190,7 +190,7 @@ impl World {
             r.upstream_lock = lock;
         });
         let record = self.revisions.iter().find(|r| r.key.name == *name);
-        Outcome::Draft(Arc::clone(record.expect("the draft")))
+        VariantOutcome::Draft(Arc::clone(record.expect("the draft")))
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use model::{Injection, InjectionOutcome, Lifecycle, ObjectName, Revision, Task};
 use plan::Next;
 use plan::variant::{
-    Base, Lineage, Observed, RepositorySummary, Stated, Subject, Writer, base_of, check, decide,
-    next_after, resolve_upstream, status_after, words,
+    Lineage, Observed, ObservedBase, RepositorySummary, Stated, Subject, Writer, base_of, check,
+    decide, next_after, resolve_upstream, status_after, words,
 };
 
 use super::shuffled;
@@ -26,7 +26,7 @@ impl World {
         };
         let here = |r: &Revision| r.package == variant.spec.downstream.package;
         let downstream: Vec<_> = self.revisions.iter().filter(|r| here(r)).cloned().collect();
-        let base = base_of(&downstream).map(|choice| Base {
+        let base = base_of(&downstream).map(|choice| ObservedBase {
             commit: choice.commit,
             lineage: self.lineage(&choice.revision, 0),
         });

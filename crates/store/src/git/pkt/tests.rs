@@ -88,10 +88,10 @@ fn a_report_is_read() {
         band.extend(part);
         push_line(&mut bytes, &band);
     }
-    let cut = Report::parse(&bytes[..bytes.len() - 5]);
+    let cut = PushReport::parse(&bytes[..bytes.len() - 5]);
     assert!(!cut.complete, "a report that ends early is no answer");
     bytes.extend(b"0000");
-    let read = Report::parse(&bytes);
+    let read = PushReport::parse(&bytes);
     assert_eq!(read.unpacked, Some(Ok(())));
     assert_eq!(
         read.refused,
@@ -106,7 +106,7 @@ fn a_report_is_read() {
 proptest! {
     #[test]
     fn no_bytes_make_the_readers_fail(raw in prop::collection::vec(any::<u8>(), 0..200)) {
-        drop(Report::parse(&raw));
+        drop(PushReport::parse(&raw));
         drop(parse(&raw, "git-upload-pack"));
         let mut framed = line("# service=git-upload-pack\n");
         push_line(&mut framed, &raw);

@@ -135,7 +135,7 @@ fn the_deepest_allowed_text_fits_a_small_stack() {
         let value = root(&stream).to_value(Reader::V3).unwrap();
         assert!(root(&stream).equals(&value));
         assert!(root(&stream).to_json(Reader::Sigs).is_ok());
-        let path = Path(vec![Step::Index(0); depth]);
+        let path = Path(vec![NodeStep::Index(0); depth]);
         let after = stream.apply(0, &[Edit::set(path, "y2")]).unwrap();
         assert_eq!(after.text().len(), text.len() + 1);
         assert!(!yaml::render(&value).is_empty());

@@ -1,7 +1,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use apiserver::Identity as Authority;
+use apiserver::Authority;
 use http::Request;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;

@@ -8,7 +8,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use apiserver::Identity;
+use apiserver::Authority;
 use futures::{Stream, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::ByteString;
@@ -99,7 +99,7 @@ impl Own {
         })
     }
 
-    async fn authority(&self) -> Result<Identity, ServingError> {
+    async fn authority(&self) -> Result<Authority, ServingError> {
         for _ in 0..ATTEMPTS {
             let found = self.secrets.get_opt(&self.name).await;
             let found = found.map_err(|e| self.failed("read", e))?;
@@ -110,7 +110,7 @@ impl Own {
             let (fresh, old) = match held {
                 Some(held) if !self.is_due(&held)? => return Ok(held),
                 Some(held) => (held.renewed(AUTHORITY_DAYS), true),
-                None => (Identity::make(AUTHORITY_DAYS), false),
+                None => (Authority::make(AUTHORITY_DAYS), false),
             };
             let fresh = fresh.map_err(|source| ServingError::Use {
                 place: self.place(),
@@ -128,7 +128,7 @@ impl Own {
     }
 
     /// The authority in a Secret; none where the Secret is empty.
-    fn held(&self, secret: &Secret) -> Result<Option<Identity>, ServingError> {
+    fn held(&self, secret: &Secret) -> Result<Option<Authority>, ServingError> {
         let data = secret.data.clone().unwrap_or_default();
         let text = |key: &str| {
             let bytes = data.get(key).map(|bytes| bytes.0.clone())?;
@@ -138,7 +138,7 @@ impl Own {
         };
         match (text(CERTIFICATE), text(KEY)) {
             (Some(certificate), Some(key)) => {
-                let held = Identity::from_pem(&certificate, &key);
+                let held = Authority::from_pem(&certificate, &key);
                 held.map(Some).map_err(|source| ServingError::Use {
                     place: self.place(),
                     source,
@@ -151,7 +151,7 @@ impl Own {
         }
     }
 
-    fn is_due(&self, held: &Identity) -> Result<bool, ServingError> {
+    fn is_due(&self, held: &Authority) -> Result<bool, ServingError> {
         let until = held.until().map_err(|source| ServingError::Use {
             place: self.place(),
             source,
@@ -160,7 +160,7 @@ impl Own {
     }
 
     /// Writes an authority over what was found; whether it was still there.
-    async fn write(&self, found: Option<Secret>, fresh: &Identity) -> Result<bool, ServingError> {
+    async fn write(&self, found: Option<Secret>, fresh: &Authority) -> Result<bool, ServingError> {
         let new = found.is_none();
         let mut secret = found.unwrap_or_else(|| {
             let mut secret = Secret::default();

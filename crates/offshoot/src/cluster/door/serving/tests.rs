@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use apiserver::Identity;
+use apiserver::Authority;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ const HOOK: &str =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/offshoot-written-by";
 const NAME: &str = "offshoot.default.svc";
 
-fn source() -> Source {
-    Source::Secret {
+fn source() -> CertificateSource {
+    CertificateSource::Secret {
         namespace: "default".to_owned(),
         name: "offshoot-serving".to_owned(),
         dns: vec![NAME.to_owned()],
@@ -29,7 +29,7 @@ async fn open(world: &World) -> Result<Serving, String> {
 }
 
 /// Follows in a task.
-async fn followed(world: &World, source: Source) -> Arc<Serving> {
+async fn followed(world: &World, source: CertificateSource) -> Arc<Serving> {
     let serving = Arc::new(Serving::open(world.client(), source).await.unwrap());
     let follow = Arc::clone(&serving);
     tokio::spawn(async move { follow.follow().await });
@@ -116,7 +116,7 @@ async fn replicas_that_come_at_once_share_one_authority() {
         assert!(trusts(serving, &authority, NAME).await);
         assert!(!trusts(serving, &authority, "other.default.svc").await);
     }
-    let other = Identity::make(2).unwrap();
+    let other = Authority::make(2).unwrap();
     assert!(!trusts(&all[0], &other.ca_pem, NAME).await);
     assert_eq!(
         world.seen.asked("POST /api/v1/namespaces/default/secrets"),
@@ -166,7 +166,7 @@ async fn an_empty_secret_is_filled_and_somebody_elses_is_left_alone() {
 #[tokio::test]
 async fn an_authority_is_renewed_before_it_ends_and_what_it_signed_stays_valid() {
     let world = World::new().await;
-    let old = Identity::make(300).unwrap();
+    let old = Authority::make(300).unwrap();
     let text = json!({"ca.crt": old.ca_pem, "ca.key": old.key_pem()});
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "stringData": text,
@@ -246,7 +246,7 @@ async fn a_cluster_that_is_down_is_named() {
     );
 }
 
-struct Files(tempfile::TempDir, Identity);
+struct Files(tempfile::TempDir, Authority);
 
 impl Files {
     fn write(&self, certificate: &str, key: &str) {
@@ -263,8 +263,8 @@ impl Files {
 #[tokio::test]
 async fn files_are_read_again_when_they_change_and_a_half_written_pair_shows_nothing() {
     let world = World::new().await;
-    let files = Files(tempfile::tempdir().unwrap(), Identity::make(9).unwrap());
-    let source = Source::Directory(files.0.path().to_owned());
+    let files = Files(tempfile::tempdir().unwrap(), Authority::make(9).unwrap());
+    let source = CertificateSource::Directory(files.0.path().to_owned());
     let why = Serving::open(world.client(), source.clone())
         .await
         .unwrap_err();

@@ -11,7 +11,7 @@ use super::{Context, none};
 use crate::client::{EXPLANATIONS, PACKAGES, collection, object};
 use crate::commands::board::fleet::{lifecycle, name};
 use crate::commands::rpkg::{items, upgrade};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::shell::quoted;
 
 /// How many digits of a commit are shown.
@@ -24,7 +24,7 @@ type Commit<'a> = (&'a str, &'a str, &'a str);
 ///
 /// # Errors
 /// The server refuses.
-pub(super) async fn main(context: &Context<'_>, revision: &Value) -> Result<Markup, Failure> {
+pub(super) async fn main(context: &Context<'_>, revision: &Value) -> Result<Markup, ExitFailure> {
     let client = &context.board.client;
     let spec = |key: &str| text(revision, &["spec", key]);
     let selector = format!(

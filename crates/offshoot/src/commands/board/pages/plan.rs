@@ -10,7 +10,7 @@ use super::layout::command;
 use super::{Context, none};
 use crate::client::{PLANS, SETS, collection, object};
 use crate::commands::board::Board;
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::planning;
 use crate::shell::quoted;
 
@@ -57,9 +57,9 @@ pub(in crate::commands::board) async fn planned(board: &Board, body: &[u8]) -> M
     }
 }
 
-async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
+async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), ExitFailure> {
     let asked: Value =
-        serde_json::from_slice(body).map_err(|e| Failure::of("read the request", &e))?;
+        serde_json::from_slice(body).map_err(|e| ExitFailure::of("read the request", &e))?;
     let [set, revision] =
         ["set", "revision"].map(|k| api::str_at(&asked, &[k]).unwrap_or_default());
     let (client, mut objects) = (&board.client, Vec::new());
@@ -68,7 +68,7 @@ async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
     if !set.is_empty() && !revision.is_empty() {
         let mut object = client.get(&object(SETS, &client.namespace, set)).await?;
         let upstream = object.pointer_mut("/spec/upstream").ok_or_else(|| {
-            Failure::new(format!("the set {set:?} has several upstreams")).hint(format!(
+            ExitFailure::new(format!("the set {set:?} has several upstreams")).hint(format!(
                 "change its spec.upstreams in a file, and ask: offshoot plan -f FILE{flags}"
             ))
         })?;
@@ -100,7 +100,8 @@ async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
         .post(&collection(PLANS, &client.namespace, &[]), &body)
         .await?;
     let document = answer.pointer("/status/document").cloned();
-    let document = document.ok_or_else(|| Failure::new("the server answered without a plan"))?;
+    let document =
+        document.ok_or_else(|| ExitFailure::new("the server answered without a plan"))?;
     Ok((document, does))
 }
 

@@ -16,7 +16,7 @@ use crate::commands::pkg::findings;
 use crate::commands::rpkg::contents::{Contents, NOT_COMPARED, contents, differences, may_hide};
 use crate::commands::rpkg::{diff, upgrade};
 use crate::commands::{blame, why};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 use crate::planning;
 use crate::shell::quoted;
 use crate::visible::visible;
@@ -51,7 +51,7 @@ pub(super) async fn main(context: &Context<'_>) -> (StatusCode, Markup) {
 }
 
 /// A revision by its name; what is no name is none, whatever a server would make of it in a path.
-async fn asked_for(context: &Context<'_>, wanted: &str) -> Result<Option<Value>, Failure> {
+async fn asked_for(context: &Context<'_>, wanted: &str) -> Result<Option<Value>, ExitFailure> {
     if ObjectName::parse(wanted).is_err() {
         return Ok(None);
     }
@@ -121,7 +121,7 @@ fn facts(context: &Context<'_>, revision: &Value) -> Markup {
     }
 }
 
-async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Failure> {
+async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, ExitFailure> {
     let own = name(revision);
     let against = context.asked("against");
     let base = context.board.fleet(|fleet| match against {
@@ -168,7 +168,7 @@ async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Fail
 }
 
 /// What goes where a deletion is approved: all that the revision holds, and not what it changed once.
-async fn deleted(context: &Context<'_>, revision: &Value) -> Result<Markup, Failure> {
+async fn deleted(context: &Context<'_>, revision: &Value) -> Result<Markup, ExitFailure> {
     let own = name(revision);
     let before = contents(&context.board.client, own).await?;
     let after = Contents::none();
@@ -214,7 +214,7 @@ fn unified(before: &Files, after: &Files) -> String {
     out
 }
 
-async fn files(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
+async fn files(context: &Context<'_>, own: &str) -> Result<Markup, ExitFailure> {
     let Contents { files, complete } = contents(&context.board.client, own).await?;
     let does = format!("offshoot rpkg pull {own} {own}{}", context.board.flags);
     Ok(html! {
@@ -264,7 +264,7 @@ fn explained(context: &Context<'_>, revision: &Value) -> Markup {
     }
 }
 
-async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
+async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, ExitFailure> {
     let client = &context.board.client;
     let answer = client
         .get(&object(

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use yaml::{Document, Edit, Limits, Path, Stream};
 
 use super::{Item, head, joined, read, write};
-use crate::exit::Failure;
+use crate::exit::ExitFailure;
 
 /// The files with what the list has of their resources.
 ///
@@ -17,7 +17,7 @@ use crate::exit::Failure;
 pub(in crate::commands::rpkg) fn over(
     current: Vec<(String, String)>,
     listed: Vec<Item>,
-) -> Result<BTreeMap<String, String>, Failure> {
+) -> Result<BTreeMap<String, String>, ExitFailure> {
     let mut shown = by_path(read(&write(&current)?)?);
     let mut listed = by_path(listed);
     let mut out = BTreeMap::new();
@@ -45,9 +45,14 @@ fn by_path(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
 }
 
 /// A file with what became of the resources that it showed; `None` where nothing is left of it.
-fn rebuilt(path: &str, text: &str, was: &[Item], is: Vec<Item>) -> Result<Option<String>, Failure> {
+fn rebuilt(
+    path: &str,
+    text: &str,
+    was: &[Item],
+    is: Vec<Item>,
+) -> Result<Option<String>, ExitFailure> {
     let failed = |error: yaml::Error| {
-        Failure::of(&format!("write {path}"), &error).hint(
+        ExitFailure::of(&format!("write {path}"), &error).hint(
             "pull into a directory and push from there, or give the resource another file \
              (config.kubernetes.io/path)",
         )
