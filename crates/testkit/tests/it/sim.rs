@@ -10,7 +10,7 @@ use testkit::sim::{Cell, Matrix, Mutant, Scenario, SeedOutcome, Sim, Tally, prin
 const SEEDS: u64 = 300;
 
 /// Seeds that broke a promise once, and with what (each has a test of its own beside what was mended).
-const PINNED: [u64; 23] = [
+const PINNED: [u64; 28] = [
     92,    // a list without a repository that is there: its records forgotten
     144,   // a list without a variant: the draft that git brought back was nobody's
     169,   // a list without a record that is there: a draft left behind
@@ -34,6 +34,11 @@ const PINNED: [u64; 23] = [
     1173, // as 860
     10076, // a person pushed to the draft beside a proposal, which could never be taken back
     12650, // an approval that had got as far as the branch, tried again: a second number for one revision
+    9155,  // a draft that an older copy brought back to where it was seen last: never recorded
+    9411,  // a deletion heard of before its object: the object was there for good
+    14201, // a draft beside a proposal of its name that went another way: told nowhere
+    15724, // a mark of deletion that only a look at its package saw: proposed for deletion for ever
+    4190,  // a branch that was gone for a moment: its variant gave up
 ];
 
 fn asked() -> Option<Vec<u64>> {
