@@ -7,7 +7,7 @@ use model::RolloutStatus;
 use serde_json::Value;
 
 use super::entry::Entry;
-use super::{items, text};
+use super::{is_open, items, text};
 use crate::client::{Client, PACKAGES, ResourcePath, SETS, VARIANTS, collection};
 use crate::commands::say;
 
@@ -62,11 +62,8 @@ pub(super) async fn closed(client: &Client) -> BTreeSet<String> {
     if early.is_empty() {
         return BTreeSet::new();
     }
-    let is_closed = |r: &&Value| {
-        let state = api::str_at(r, &["spec", "lifecycle"]);
-        matches!(state, Some("Draft" | "Proposed"))
-            && owner(r, "PackageVariant").is_some_and(|v| early.contains(v))
-    };
+    let is_closed =
+        |r: &&Value| is_open(r) && owner(r, "PackageVariant").is_some_and(|v| early.contains(v));
     let revisions = list(client, PACKAGES).await;
     let closed = revisions.iter().filter(is_closed);
     closed

@@ -1,9 +1,9 @@
 //! `rpkg upgrade`: a newer upstream revision merged into a published one, as a new draft.
 
-use model::Strategy;
+use model::{Lifecycle, Strategy};
 use serde_json::{Value, json};
 
-use super::{items, make, text};
+use super::{items, make, stage, text};
 use crate::client::{Client, PACKAGES, collection};
 use crate::exit::ExitFailure;
 
@@ -31,8 +31,8 @@ pub(super) async fn run(
     let all = items(&list);
     let local = find(all, name)
         .ok_or_else(|| ExitFailure::new(format!("could not find package revision {name}")))?;
-    let lifecycle = text(local, &["spec", "lifecycle"]).unwrap_or_default();
-    if lifecycle != "Published" {
+    if stage(local) != Some(Lifecycle::Published) {
+        let lifecycle = text(local, &["spec", "lifecycle"]).unwrap_or_default();
         return Err(ExitFailure::new(format!(
             "to upgrade a package, it must be in a published state, not {lifecycle:?}"
         )));
