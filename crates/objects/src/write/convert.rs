@@ -160,25 +160,28 @@ fn fit(version: &Version, object: &mut Value) {
 }
 
 /// An object of a user's kind in another of its versions: nothing is filled in on the way.
-fn turned(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
-    let wanted = resource.api_version(&to.name);
-    if object.get("apiVersion").and_then(Value::as_str) == Some(wanted.as_str()) {
-        return Ok(object);
-    }
-    if resource.converter.is_some() {
-        object = converted(resource, object, &wanted)?;
-    } else if let Some(root) = object.as_object_mut() {
-        root.insert("apiVersion".to_owned(), wanted.into());
-    }
-    fit(to, &mut object);
-    Ok(object)
+fn turned(resource: &Resource, object: Value, to: &Version) -> Result<Value, Failure> {
+    in_version(resource, object, to, |object| fit(to, object))
 }
 
 /// Turns an object into another version of its resource.
 ///
 /// # Errors
 /// A registered converter refused.
-fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
+fn to_version(resource: &Resource, object: Value, to: &Version) -> Result<Value, Failure> {
+    // Each version has fields and defaults of its own.
+    in_version(resource, object, to, |object| {
+        drop(admit_as(resource, to, object));
+    })
+}
+
+/// An object in a version: as it is where it says so already, else converted and read by that one's schema.
+fn in_version(
+    resource: &Resource,
+    mut object: Value,
+    to: &Version,
+    read: impl FnOnce(&mut Value),
+) -> Result<Value, Failure> {
     let wanted = resource.api_version(&to.name);
     if object.get("apiVersion").and_then(Value::as_str) == Some(wanted.as_str()) {
         return Ok(object);
@@ -188,8 +191,7 @@ fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Result<Va
     } else if let Some(root) = object.as_object_mut() {
         root.insert("apiVersion".to_owned(), wanted.into());
     }
-    // Each version has fields and defaults of its own.
-    drop(admit_as(resource, to, &mut object));
+    read(&mut object);
     Ok(object)
 }
 
