@@ -49,7 +49,7 @@ pub(crate) fn write_conflict(conflict: &Conflict) -> Value {
         out.insert(key.to_owned(), write_side(value));
     }
     put(&mut out, "decision", decision_text(conflict.decision));
-    put(&mut out, "state", state_text(conflict.state));
+    put(&mut out, "state", conflict.state.as_str());
     put(
         &mut out,
         "derivedFrom",
@@ -79,12 +79,10 @@ pub(crate) fn read_conflict(fields: &FieldReader<'_>) -> Option<Conflict> {
             Some("local") => Decision::Local,
             _ => Decision::Upstream,
         },
-        state: match fields.text("state") {
-            Some("acknowledged") => ConflictState::Acknowledged,
-            Some("resolved") => ConflictState::Resolved,
-            Some("recorded") => ConflictState::Recorded,
-            _ => ConflictState::Open,
-        },
+        state: fields
+            .text("state")
+            .and_then(ConflictState::parse)
+            .unwrap_or(ConflictState::Open),
         derived_from: fields.owned("derivedFrom").map(ConflictId),
     })
 }
@@ -93,15 +91,6 @@ fn decision_text(decision: Decision) -> &'static str {
     match decision {
         Decision::Upstream => "upstream",
         Decision::Local => "local",
-    }
-}
-
-fn state_text(state: ConflictState) -> &'static str {
-    match state {
-        ConflictState::Open => "open",
-        ConflictState::Acknowledged => "acknowledged",
-        ConflictState::Resolved => "resolved",
-        ConflictState::Recorded => "recorded",
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::{ObjectKey, Repository, Status};
+use model::{ObjectKey, Repository};
 use plan::repository::{Registration, SHARED, inside, nested, writer_instead};
 
 use crate::index::{PackageKey, World};
@@ -15,9 +15,7 @@ use crate::{Engine, Error, Result};
 /// then the one that worked, then the first by name.
 fn seniority(stored: &StoredRepository) -> (&str, bool, bool, &ObjectKey) {
     let status = &stored.status;
-    let said = status.conditions.iter().find(|c| c.kind == "Ready");
-    let works = said.is_some_and(|c| c.status == Status::True)
-        && status.observed_generation == stored.meta.generation;
+    let works = status.is_ready() && status.observed_generation == stored.meta.generation;
     let worked = !status.last_full_sync.is_empty();
     (&stored.meta.created, !works, !worked, &stored.key)
 }

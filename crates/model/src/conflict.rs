@@ -73,6 +73,31 @@ pub enum ConflictState {
     Recorded,
 }
 
+impl ConflictState {
+    /// All of them, in order.
+    const ALL: [Self; 4] = [
+        Self::Open,
+        Self::Acknowledged,
+        Self::Resolved,
+        Self::Recorded,
+    ];
+
+    /// Reads the wire form.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+
+    /// The wire form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Acknowledged => "acknowledged",
+            Self::Resolved => "resolved",
+            Self::Recorded => "recorded",
+        }
+    }
+}
+
 /// One recorded conflict: both sides changed, or one deleted what the other changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {

@@ -2,7 +2,7 @@
 
 use crate::{
     Condition, GitLock, GuardMemory, Lifecycle, MemberMark, ObjectName, PackedRenderStatus,
-    RevisionNumber, RolloutStatus, WorkspaceName,
+    RevisionNumber, RolloutStatus, Status, WorkspaceName,
 };
 
 /// The status of a variant. Plain values without times: equal statuses are not written twice.
@@ -140,4 +140,16 @@ pub struct RepositoryStatus {
     pub next_full_sync: String,
     /// The `spec.sync.runOnceAt` that was obeyed; empty if none.
     pub observed_run_once_at: String,
+}
+
+impl RepositoryStatus {
+    /// What it says of whether it can be used; `None` before its first look.
+    pub fn ready(&self) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.kind == "Ready")
+    }
+
+    /// Whether it can be used.
+    pub fn is_ready(&self) -> bool {
+        self.ready().is_some_and(|c| c.status == Status::True)
+    }
 }

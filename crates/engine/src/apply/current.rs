@@ -9,14 +9,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ObjectKey, ObjectName, RepositoryName, Revision, Status};
+use model::{ObjectKey, ObjectName, RepositoryName, Revision};
 use plan::variant::{Observed, Plan, Subject, VariantStep};
 use store::RefName;
 
 use crate::discover::unseen;
 use crate::error::port;
 use crate::index::{PackageKey, downstream_of};
-use crate::ports::StoredRepository;
 use crate::queue::{Done, Key};
 use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, discover, opening, waiting};
@@ -63,7 +62,7 @@ pub(super) async fn check(
         if leaves && known.parsed.is_ok() && !is_observed(observed, &key) {
             return Ok(Some(Done::Again));
         }
-        if !is_ready(&known) {
+        if !known.status.is_ready() {
             if leaves {
                 uncovered_as_far(engine, observed, &key).await?;
             }
@@ -209,12 +208,6 @@ async fn uncovered_as_far(engine: &Engine, observed: &Observed, at: &ObjectKey) 
 fn is_observed(observed: &Observed, at: &ObjectKey) -> bool {
     let mut names = observed.repositories.keys();
     names.any(|name| name.as_str() == at.name.as_str())
-}
-
-fn is_ready(repository: &StoredRepository) -> bool {
-    let conditions = &repository.status.conditions;
-    let ready = conditions.iter().find(|c| c.kind == "Ready");
-    ready.is_some_and(|c| c.status == Status::True)
 }
 
 /// The repositories that hold, or may hold, what the variant made.

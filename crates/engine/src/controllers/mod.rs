@@ -11,7 +11,7 @@ mod watch;
 
 use std::time::Duration;
 
-use model::{Class, Status};
+use model::Class;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -98,12 +98,10 @@ fn comes_back(engine: &Engine, until: Instant) -> bool {
         return false;
     }
     engine.world(|w| {
-        let mut ready = w.repositories.iter().filter(|r| {
-            let said = r.status.conditions.iter().find(|c| c.kind == "Ready");
-            !r.meta.is_deleting()
-                && r.parsed.is_ok()
-                && said.is_some_and(|c| c.status == Status::True)
-        });
+        let mut ready = w
+            .repositories
+            .iter()
+            .filter(|r| !r.meta.is_deleting() && r.parsed.is_ok() && r.status.is_ready());
         ready.any(|r| !engine.inner.repos.is_seen(&r.key))
     })
 }

@@ -262,7 +262,7 @@ async fn tell(
             .tell(kind, key, warning, &now.kind, now.message)
             .await;
     }
-    let ready = |status: &RepositoryStatus| find(status, "Ready");
+    let ready = |status: &RepositoryStatus| status.ready().cloned();
     let (was, Some(now)) = (ready(before), ready(after)) else {
         return;
     };

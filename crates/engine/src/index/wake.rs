@@ -167,11 +167,7 @@ impl Wake {
         // What a ready repository says besides (problems of single packages) concerns nobody else.
         let ready = |r: &Option<std::sync::Arc<StoredRepository>>| {
             let stored = r.as_ref()?;
-            let found = stored
-                .status
-                .conditions
-                .iter()
-                .find(|c| c.kind == "Ready")?;
+            let found = stored.status.ready()?;
             let good = found.status == model::Status::True;
             let read_only = stored.status.conditions.iter().any(|c| c.kind == READ_ONLY);
             Some((good, (!good).then(|| found.message.clone()), read_only))

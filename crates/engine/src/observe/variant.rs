@@ -166,7 +166,7 @@ pub(super) fn upstream(world: &World, variant: &Variant) -> UpstreamResolution {
 pub(crate) fn repository_summary(stored: &StoredRepository) -> RepositorySummary {
     let ready = match &stored.parsed {
         Err(problems) => Err(join_problems(problems)),
-        Ok(_) => match stored.status.conditions.iter().find(|c| c.kind == "Ready") {
+        Ok(_) => match stored.status.ready() {
             Some(ready) if ready.status == Status::True => Ok(()),
             Some(ready) => Err(ready.message.clone()),
             None => Err("it has not been read yet".to_owned()),

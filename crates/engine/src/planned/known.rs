@@ -59,8 +59,8 @@ fn is_awaited(stored: &StoredRepository, now: &str) -> bool {
 }
 
 fn is_unread(stored: &StoredRepository) -> bool {
-    let mut conditions = stored.status.conditions.iter();
-    conditions.any(|c| c.kind == "Ready" && c.status == Status::False)
+    let said = stored.status.ready();
+    said.is_some_and(|c| c.status == Status::False)
 }
 
 /// Takes the objects of a kind by the cluster's word; one that cannot be listed is unknown.

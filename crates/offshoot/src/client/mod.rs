@@ -1,5 +1,6 @@
 //! The client side of `rpkg` and `repo`: a connection by kubeconfig, requests, and listings.
 
+mod answers;
 pub(crate) mod follow;
 mod jsonpath;
 mod log;
@@ -18,6 +19,7 @@ use serde_json::Value;
 use crate::cli::remote::Connect;
 use crate::exit::ExitFailure;
 
+pub(crate) use answers::{lifecycle, refused};
 pub(crate) use output::{align, print, without_go_templates};
 pub use paths::{
     BULK, EXPLANATIONS, PACKAGES, PLANS, REPOSITORIES, RESOURCES, ResourcePath, SECRETS, SETS,
@@ -396,20 +398,6 @@ impl Client {
     pub async fn delete(&self, path: &str) -> Result<Value, ExitFailure> {
         self.request(Method::DELETE, path, "application/json", None)
             .await
-    }
-}
-
-/// An answer that is no success, as a failure.
-pub(crate) fn refused(code: u16, answer: &Value) -> ExitFailure {
-    match answer.get("message").and_then(Value::as_str) {
-        Some(message) if code == 409 => ExitFailure::new(message.to_owned()).conflict(),
-        Some(message) => ExitFailure::new(message.to_owned()),
-        None => {
-            let text = answer.as_str().unwrap_or_default().trim();
-            let known = http::StatusCode::from_u16(code).ok();
-            let code = known.map_or_else(|| code.to_string(), |code| code.to_string());
-            ExitFailure::new(format!("the server answers {code}: {text}"))
-        }
     }
 }
 

@@ -7,16 +7,17 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Choice, Conflict, ConflictSide, ConflictState, ConflictValue, Files, Resolution, Revision,
+    Choice, Conflict, ConflictSide, ConflictState, ConflictValue, Files, Lifecycle, Resolution,
+    Revision,
 };
 use package::conflicts::value_at;
 use serde_json::Value;
 
 use super::rpkg::bulk::{self, Asked};
 use super::rpkg::entry::Entry;
-use super::rpkg::{items, text};
+use super::rpkg::items;
 use crate::cli::remote::{ResolveArgs, TakenSide};
-use crate::client::{Client, PACKAGES, RESOURCES, collection, object};
+use crate::client::{Client, PACKAGES, RESOURCES, collection, lifecycle, object};
 use crate::exit::ExitFailure;
 use crate::visible::line;
 
@@ -102,8 +103,7 @@ pub(super) async fn drafts(
     let mut drafts = Vec::new();
     for object in items(&list) {
         let conflicts = object.pointer("/status/conflicts").is_some();
-        let lifecycle = text(object, &["spec", "lifecycle"]);
-        if conflicts && lifecycle.as_deref() == Some("Draft") {
+        if conflicts && lifecycle(object) == Some(Lifecycle::Draft) {
             drafts.push(read(object)?);
         }
     }

@@ -8,11 +8,12 @@ mod gone;
 
 use std::fmt::Write as _;
 
+use model::{Condition, ConflictState, Lifecycle, Status};
 use plan::variant::words;
 use serde_json::Value;
 
 use crate::cli::remote::WhyArgs;
-use crate::client::{Client, EXPLANATIONS, PACKAGES, REPOSITORIES, object};
+use crate::client::{Client, EXPLANATIONS, PACKAGES, REPOSITORIES, lifecycle, object};
 use crate::exit::ExitFailure;
 use crate::visible::{line, visible};
 
@@ -76,18 +77,18 @@ pub(super) fn revision(object: &Value) -> String {
 }
 
 fn stands(object: &Value) -> String {
-    let lifecycle = api::str_at(object, &["spec", "lifecycle"]).unwrap_or_default();
-    let mut out = format!("state: {lifecycle}\n");
-    let conditions: Vec<&Value> = items(object, "/status/conditions").collect();
+    let now = lifecycle(object);
+    let mut out = format!("state: {}\n", now.map_or("", Lifecycle::as_str));
+    let conditions = api::read_conditions(object.pointer("/status/conditions"));
     for gate in items(object, "/spec/readinessGates") {
         let kind = text(gate, "conditionType");
-        let condition = conditions.iter().find(|c| text(c, "type") == kind);
-        let (status, message) = condition.map_or(("Unknown", "nobody said"), |c| {
-            (text(c, "status"), text(c, "message"))
+        let condition = conditions.iter().find(|c| c.kind == kind);
+        let (status, message) = condition.map_or((Status::Unknown, "nobody said"), |c| {
+            (c.status, c.message.as_str())
         });
-        if status != "True" {
+        if status != Status::True {
             // Writing to a String cannot fail.
-            _ = writeln!(out, "- gate {kind} is {status}: {message}");
+            _ = writeln!(out, "- gate {kind} is {}: {message}", status.as_str());
         }
     }
     for conflict in items(object, "/status/conflicts") {
@@ -100,7 +101,8 @@ fn stands(object: &Value) -> String {
             line(place.join(" ").trim())
         );
         let key = text(conflict, "key");
-        let waits = text(conflict, "state") == "open" && conflict.get("derivedFrom").is_none();
+        let state = ConflictState::parse(text(conflict, "state"));
+        let waits = state == Some(ConflictState::Open) && conflict.get("derivedFrom").is_none();
         if waits && !key.is_empty() {
             _ = writeln!(
                 out,
@@ -110,14 +112,16 @@ fn stands(object: &Value) -> String {
         let sides =
             ["base", "local", "upstream"].map(|key| format!("{key} {}", side(conflict.get(key))));
         let kept = text(conflict, "decision");
-        let taken = match text(conflict, "state") {
+        let taken = match state {
             // What the draft holds by now is somebody's edit, and may be a third value.
-            "resolved" => format!("the merge took {kept}, and the draft was edited there since"),
+            Some(ConflictState::Resolved) => {
+                format!("the merge took {kept}, and the draft was edited there since")
+            }
             _ => format!("{kept} was taken"),
         };
         _ = writeln!(out, "    {}; {taken}", sides.join(", "));
     }
-    out.push_str(&deletion(object, lifecycle));
+    out.push_str(&deletion(object, now));
     for owner in items(object, "/metadata/ownerReferences") {
         let (kind, name) = (text(owner, "kind").to_lowercase(), text(owner, "name"));
         _ = writeln!(
@@ -125,7 +129,7 @@ fn stands(object: &Value) -> String {
             "- kept by {kind} '{name}'\n  hint: offshoot why {kind}/{name}"
         );
     }
-    out.push_str(&left_in_place(object, lifecycle));
+    out.push_str(&left_in_place(object, now));
     out + &said(&conditions, false)
 }
 
@@ -144,8 +148,8 @@ fn side(value: Option<&Value>) -> String {
 }
 
 /// Who proposed that a revision be deleted (V10), and what ends it.
-fn deletion(object: &Value, lifecycle: &str) -> String {
-    if lifecycle != "DeletionProposed" {
+fn deletion(object: &Value, now: Option<Lifecycle>) -> String {
+    if now != Some(Lifecycle::DeletionProposed) {
         return String::new();
     }
     let mark = api::str_at(object, &["metadata", "annotations", words::PROPOSED_BY]);
@@ -160,14 +164,14 @@ fn deletion(object: &Value, lifecycle: &str) -> String {
 }
 
 /// Whose it was, where a variant went and left it, and how it goes.
-fn left_in_place(object: &Value, lifecycle: &str) -> String {
+fn left_in_place(object: &Value, now: Option<Lifecycle>) -> String {
     let annotations = ["metadata", "annotations", words::ORPHANED_BY];
     let Some(variant) = api::str_at(object, &annotations) else {
         return String::new();
     };
     let name = api::str_at(object, &["metadata", "name"]).unwrap_or_default();
-    let verb = match lifecycle {
-        "Published" => "propose-delete",
+    let verb = match now {
+        Some(Lifecycle::Published) => "propose-delete",
         _ => "del",
     };
     format!(
@@ -177,24 +181,28 @@ fn left_in_place(object: &Value, lifecycle: &str) -> String {
 
 /// What an object says about itself.
 fn itself(object: &Value) -> String {
-    let conditions: Vec<&Value> = items(object, "/status/conditions").collect();
+    let conditions = api::read_conditions(object.pointer("/status/conditions"));
     if conditions.is_empty() {
         return "state: nothing is said about it yet\n".to_owned();
     }
     said(&conditions, object.pointer("/spec/git/secretRef").is_some())
 }
 
-fn said(conditions: &[&Value], has_secret: bool) -> String {
+fn said(conditions: &[Condition], has_secret: bool) -> String {
     if conditions.is_empty() {
         return String::new();
     }
     let mut out = String::from("status:\n");
     for c in conditions {
-        let [kind, status, reason, message] =
-            ["type", "status", "reason", "message"].map(|key| text(c, key));
-        // Writing to a String cannot fail.
+        let Condition {
+            kind,
+            status,
+            reason,
+            message,
+        } = c;
         let colon = if message.is_empty() { "" } else { ": " };
-        _ = writeln!(out, "- {kind}={status} {reason}{colon}{message}");
+        // Writing to a String cannot fail.
+        _ = writeln!(out, "- {kind}={} {reason}{colon}{message}", status.as_str());
         if let Some(hint) = way_out(message, has_secret) {
             _ = writeln!(out, "  hint: {hint}");
         }

@@ -1,12 +1,14 @@
 //! The chapters, in order. Each says what happens and why, and checks it.
 
+use model::{Lifecycle, Status};
+use plan::variant::words::READY;
 use serde_json::{Value, json};
 
 use super::later::{conflict, delete_set, join_and_leave, rebuild, upstream_v2};
 use super::packages::{EU, SHOP_V1, US, VARIANTS};
 use super::story::Story;
 use super::world::{World, condition, file, repository};
-use crate::client::{REPOSITORIES, object};
+use crate::client::{REPOSITORIES, lifecycle, object};
 use crate::exit::ExitFailure;
 
 /// What the chapters are called.
@@ -73,7 +75,7 @@ async fn register(story: &Story, world: &World) -> Result<(), ExitFailure> {
         let path = object(REPOSITORIES, "default", name);
         world
             .wait(&path, "the repository to be ready", |r| {
-                condition(r, "Ready") == "True"
+                condition(r, READY) == Some(Status::True)
             })
             .await?;
     }
@@ -84,7 +86,7 @@ async fn register(story: &Story, world: &World) -> Result<(), ExitFailure> {
         .wait_revision("blueprints.shop.v1", "the pushed package", |r| !r.is_null())
         .await?;
     story.claim(
-        api::str_at(&found, &["spec", "lifecycle"]) == Some("Published"),
+        lifecycle(&found) == Some(Lifecycle::Published),
         "the pushed tag shop/v1 was noticed: package revision blueprints.shop.v1 is Published",
         || found.to_string(),
     )
@@ -161,7 +163,7 @@ async fn fan(story: &Story, world: &World) -> Result<(), ExitFailure> {
         .wait(
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/webclusters.infra.example.com",
             "the definition to be established",
-            |d| condition(d, "Established") == "True",
+            |d| condition(d, "Established") == Some(Status::True),
         )
         .await?;
     world.apply(&web_cluster("eu", 3)).await?;
@@ -174,7 +176,7 @@ async fn fan(story: &Story, world: &World) -> Result<(), ExitFailure> {
         let path = format!("{VARIANTS}/{variant}");
         world
             .wait(&path, "the variant to be ready", |v| {
-                condition(v, "Ready") == "True"
+                condition(v, READY) == Some(Status::True)
             })
             .await?;
         world
@@ -211,12 +213,12 @@ async fn fan(story: &Story, world: &World) -> Result<(), ExitFailure> {
 async fn gates(story: &Story, world: &World) -> Result<(), ExitFailure> {
     let draft = world.revision(US).await?;
     story.claim(
-        condition(&draft, GATE) == "False",
+        condition(&draft, GATE) == Some(Status::False),
         "the American draft waits: its injection point found nothing",
         || draft.to_string(),
     )?;
-    world.move_to(US, "Proposed", false).await?;
-    let refused = world.move_to(US, "Published", true).await;
+    world.move_to(US, Lifecycle::Proposed, false).await?;
+    let refused = world.move_to(US, Lifecycle::Published, true).await;
     story.claim(
         refused.as_ref().is_err_and(|e| e.message().contains(GATE)),
         "approving it is refused, and the message names the gate",
@@ -228,11 +230,13 @@ async fn gates(story: &Story, world: &World) -> Result<(), ExitFailure> {
                 .unwrap_or_default()
         },
     )?;
-    world.move_to(US, "Draft", true).await?;
+    world.move_to(US, Lifecycle::Draft, true).await?;
     story.say("   It is rejected. Then the platform describes the American site, too.")?;
     world.apply(&web_cluster("us", 5)).await?;
     world
-        .wait_revision(US, "the injection", |r| condition(r, GATE) == "True")
+        .wait_revision(US, "the injection", |r| {
+            condition(r, GATE) == Some(Status::True)
+        })
         .await?;
     let files = world.files(US).await?;
     story.claim(

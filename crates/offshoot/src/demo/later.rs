@@ -1,11 +1,12 @@
 //! The later chapters: upgrades, conflicts, targets that come and go, restarts, the end.
 
+use model::{Conflict, Lifecycle};
 use serde_json::{Value, json};
 
 use super::packages::{EU2, SETS, SHOP_V2, US2, VARIANTS};
 use super::story::Story;
 use super::world::{World, file, repository};
-use crate::client::{PACKAGES, REPOSITORIES, object};
+use crate::client::{PACKAGES, REPOSITORIES, lifecycle, object};
 use crate::exit::ExitFailure;
 
 pub(super) async fn upstream_v2(story: &Story, world: &World) -> Result<(), ExitFailure> {
@@ -44,19 +45,11 @@ pub(super) async fn upstream_v2(story: &Story, world: &World) -> Result<(), Exit
 
 pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), ExitFailure> {
     let draft = world.revision(EU2).await?;
-    let conflicts = draft
-        .get("status")
-        .and_then(|s| s.get("conflicts"))
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
-    let open: Vec<_> = conflicts
-        .iter()
-        .filter(|c| api::str_at(c, &["state"]) == Some("open"))
-        .collect();
-    let first = open.first().copied().cloned().unwrap_or_default();
+    let mut open = api::read_conflicts(&draft);
+    open.retain(Conflict::blocks);
+    let of = |file: &str| open.iter().all(|c| c.file.as_str() == file);
     story.claim(
-        open.len() == 1 && api::str_at(&first, &["file"]) == Some("deployment.yaml"),
+        open.len() == 1 && of("deployment.yaml"),
         "Ada and v2 both changed the proxy's image: one conflict is recorded, with all three values",
         || draft.to_string(),
     )?;
@@ -66,7 +59,7 @@ pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), ExitFai
         "the American draft has none: what the pipeline wrote is never a local edit",
         || us.to_string(),
     )?;
-    let refused = world.move_to(EU2, "Proposed", false).await;
+    let refused = world.move_to(EU2, Lifecycle::Proposed, false).await;
     story.claim(
         refused
             .as_ref()
@@ -81,8 +74,8 @@ pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), ExitFai
         },
     )?;
     story.say("   Ada agrees with v2 and acknowledges the conflict by its id.")?;
-    let id = api::str_at(&first, &["id"]).unwrap_or_default();
-    let patch = json!({ "spec": { "resolvedConflicts": [id] } });
+    let ids: Vec<&str> = open.iter().map(|conflict| conflict.id.0.as_str()).collect();
+    let patch = json!({ "spec": { "resolvedConflicts": ids } });
     world
         .client()?
         .patch(&object(PACKAGES, "default", EU2), &patch)
@@ -178,7 +171,7 @@ pub(super) async fn delete_set(story: &Story, world: &World) -> Result<(), ExitF
     for name in [EU2, US2] {
         world
             .wait_revision(name, "the deletion proposal", |r| {
-                api::str_at(r, &["spec", "lifecycle"]) == Some("DeletionProposed")
+                lifecycle(r) == Some(Lifecycle::DeletionProposed)
             })
             .await?;
     }
@@ -191,7 +184,7 @@ pub(super) async fn delete_set(story: &Story, world: &World) -> Result<(), ExitF
         "its variants are gone; the published revisions are proposed for deletion and wait",
         String::new,
     )?;
-    world.move_to(EU2, "Published", true).await?;
+    world.move_to(EU2, Lifecycle::Published, true).await?;
     story.claim(
         true,
         "an approver keeps the European one: it is Published as before",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use model::{Lifecycle, Status};
 use serde_json::{Value, json};
 
 use super::packages::Revision;
@@ -170,7 +171,7 @@ impl World {
     pub(super) async fn move_to(
         &self,
         name: &str,
-        lifecycle: &str,
+        lifecycle: Lifecycle,
         approval: bool,
     ) -> Result<(), ExitFailure> {
         let path = object(PACKAGES, "default", name);
@@ -182,7 +183,7 @@ impl World {
         let mut tries = 0;
         loop {
             let mut revision = self.client()?.get(&path).await?;
-            revision["spec"]["lifecycle"] = lifecycle.into();
+            revision["spec"]["lifecycle"] = lifecycle.as_str().into();
             tries += 1;
             match self.client()?.put(&door, &revision).await {
                 // The controllers wrote in between: look again, as kubectl and any client does.
@@ -194,8 +195,8 @@ impl World {
 
     /// Proposes and approves.
     pub(super) async fn publish(&self, name: &str) -> Result<(), ExitFailure> {
-        self.move_to(name, "Proposed", false).await?;
-        self.move_to(name, "Published", true).await
+        self.move_to(name, Lifecycle::Proposed, false).await?;
+        self.move_to(name, Lifecycle::Published, true).await
     }
 
     /// Waits until a package revision is as it should be.
@@ -309,20 +310,11 @@ impl World {
     }
 }
 
-/// The status of a condition of an object; empty if it is not there.
-pub(super) fn condition(object: &Value, kind: &str) -> String {
-    let conditions = object
-        .get("status")
-        .and_then(|s| s.get("conditions"))
-        .and_then(Value::as_array);
-    let found = conditions
-        .into_iter()
-        .flatten()
-        .find(|c| c.get("type") == Some(&json!(kind)));
-    found
-        .and_then(|c| api::str_at(c, &["status"]))
-        .unwrap_or_default()
-        .to_owned()
+/// The status of a condition of an object, if it has one of this type.
+pub(super) fn condition(object: &Value, kind: &str) -> Option<Status> {
+    let conditions = api::read_conditions(object.pointer("/status/conditions"));
+    let found = conditions.into_iter().find(|c| c.kind == kind);
+    found.map(|condition| condition.status)
 }
 
 /// The text of one file.

@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt as _;
+use model::Lifecycle;
 use package::changes::Inputs;
 use serde_json::Value;
 
 use super::Board;
 use super::fleet::{Revision, is_deletion, name, tree};
+use crate::client::lifecycle;
 use crate::commands::rpkg::alike::Stated;
 use crate::commands::rpkg::classify::{ClassOfOpen, Classified, Unclassified, classify};
 use crate::commands::rpkg::diff;
@@ -218,7 +220,7 @@ fn jobs(board: &Board) -> Vec<Unclassified> {
             held.members.retain(|name, _| {
                 fleet
                     .revision(name)
-                    .is_some_and(|r| super::fleet::lifecycle(r) != "Published")
+                    .is_some_and(|r| lifecycle(r) != Some(Lifecycle::Published))
             });
             let used: std::collections::BTreeSet<&String> = held
                 .members

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use model::{Lifecycle, Pairs, Rollout, SetStatus, Standing, Status};
+use model::{ConflictState, Lifecycle, Pairs, Rollout, SetStatus, Standing, Status};
 use serde_json::{Value, json};
 
-use crate::client::{PACKAGES, ResourcePath, SETS, VARIANTS};
+use crate::client::{PACKAGES, ResourcePath, SETS, VARIANTS, lifecycle};
 use crate::commands::rollout;
 use crate::commands::rpkg::upgrade;
 
@@ -130,29 +130,25 @@ pub(super) fn name(object: &Value) -> &str {
     api::str_at(object, &["metadata", "name"]).unwrap_or_default()
 }
 
-/// The lifecycle of a revision.
-pub(super) fn lifecycle(revision: &Revision) -> &str {
-    api::str_at(revision, &["spec", "lifecycle"]).unwrap_or_default()
-}
-
 /// Whether a revision is published, and its deletion is proposed.
 pub(super) fn is_deletion(revision: &Revision) -> bool {
-    lifecycle(revision) == "DeletionProposed"
+    lifecycle(revision) == Some(Lifecycle::DeletionProposed)
 }
 
 /// How many conflicts keep a draft from being proposed, since nobody decided them.
 pub(super) fn conflicts(revision: &Revision) -> usize {
+    if lifecycle(revision) != Some(Lifecycle::Draft) {
+        return 0;
+    }
     let listed = revision
         .pointer("/status/conflicts")
         .and_then(Value::as_array);
     // What follows from another conflict is decided with it.
-    let waits =
-        |c: &&Value| api::str_at(c, &["state"]) == Some("open") && c.get("derivedFrom").is_none();
-    let count = listed.map_or(0, |all| all.iter().filter(waits).count());
-    match lifecycle(revision) {
-        "Draft" => count,
-        _ => 0,
-    }
+    let waits = |c: &&Value| {
+        let state = api::str_at(c, &["state"]).and_then(ConflictState::parse);
+        state == Some(ConflictState::Open) && c.get("derivedFrom").is_none()
+    };
+    listed.map_or(0, |all| all.iter().filter(waits).count())
 }
 
 /// The tree that a revision holds.
@@ -329,7 +325,7 @@ impl Fleet {
             let lock = upgrade::lock(&revision, "selfLock");
             self.locks.insert(lock, key.clone());
         }
-        if lifecycle(&revision) != "Published" {
+        if lifecycle(&revision) != Some(Lifecycle::Published) {
             self.open.insert(key.clone());
         }
         self.places.insert(key, place.clone());
@@ -372,8 +368,8 @@ impl Fleet {
 
     /// How many revisions stand so.
     pub(super) fn count(&self, wanted: Lifecycle) -> usize {
-        let word = wanted.to_string();
-        self.open().filter(|r| lifecycle(r) == word).count()
+        let stands_so = |r: &&Revision| lifecycle(r) == Some(wanted);
+        self.open().filter(stands_so).count()
     }
 
     /// The labels of a repository.

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use model::{RolloutState, RolloutStatus};
+use model::{Lifecycle, RolloutState, RolloutStatus};
 use plan::set::MemberPlace;
 
-use super::fleet::{Fleet, Revision, Target, is_deletion, lifecycle, name};
+use super::fleet::{Fleet, Revision, Target, is_deletion, name};
+use crate::client::lifecycle;
 
 impl Fleet {
     /// Puts the targets of sets that changed into their steps.
@@ -36,8 +37,8 @@ impl Fleet {
         let set = self.sets.get(name).filter(|set| set.rollout.is_some())?;
         let status = set.status.rollout.as_ref()?;
         let is_proposed = match lifecycle(revision) {
-            "Draft" => false,
-            "Proposed" => true,
+            Some(Lifecycle::Draft) => false,
+            Some(Lifecycle::Proposed) => true,
             _ => return None,
         };
         if plan::set::is_early(status, variant) {

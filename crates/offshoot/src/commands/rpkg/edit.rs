@@ -6,8 +6,8 @@ use std::process::Command;
 
 use model::Lifecycle;
 
-use super::{directory, files, stage, text};
-use crate::client::{Client, PACKAGES, object};
+use super::{directory, files, text};
+use crate::client::{Client, PACKAGES, lifecycle, object};
 use crate::exit::ExitFailure;
 
 /// How many files an editor is given unless they are named.
@@ -25,9 +25,9 @@ pub(super) async fn run(
     let revision = client
         .get(&object(PACKAGES, &client.namespace, name))
         .await?;
-    let now = stage(&revision);
+    let now = lifecycle(&revision);
     if now != Some(Lifecycle::Draft) {
-        let lifecycle = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
+        let word = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
         let hint = match now {
             Some(Lifecycle::Proposed) => {
                 format!("offshoot rpkg reject {name} takes it back into draft")
@@ -35,7 +35,7 @@ pub(super) async fn run(
             _ => format!("offshoot rpkg copy {name} --workspace NAME makes a draft of it"),
         };
         return Err(
-            ExitFailure::new(format!("{name} is {lifecycle}: only drafts are edited")).hint(hint),
+            ExitFailure::new(format!("{name} is {word}: only drafts are edited")).hint(hint),
         );
     }
     let editor = editor()?;

@@ -29,13 +29,12 @@ mod which;
 
 use std::process::ExitCode;
 
-use model::Lifecycle;
 use plan::revision::RevisionVerb;
 use serde_json::Value;
 
 use crate::cli::fleet::RevisionDiffArgs;
 use crate::cli::remote::{Connect, DelArgs, Rpkg, RpkgArgs};
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::exit::ExitFailure;
 
 /// Runs one verb; what is to be printed.
@@ -150,14 +149,9 @@ pub(super) fn items(list: &Value) -> &[Value] {
         .unwrap_or_default()
 }
 
-/// Where a revision stands; `None` where that is nothing that is known here.
-fn stage(revision: &Value) -> Option<Lifecycle> {
-    Lifecycle::parse(api::str_at(revision, &["spec", "lifecycle"])?)
-}
-
 /// Whether a revision is a draft or a proposal.
 fn is_open(revision: &Value) -> bool {
-    stage(revision).is_some_and(|now| !now.is_published())
+    client::lifecycle(revision).is_some_and(|now| !now.is_published())
 }
 
 pub(super) fn text(object: &Value, path: &[&str]) -> Option<String> {

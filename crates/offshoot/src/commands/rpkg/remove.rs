@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::bulk::{self, Asked};
 use super::entry::{self, Entry};
-use super::{is_open, items, stage, text};
-use crate::client::{Client, PACKAGES, VARIANTS, collection};
+use super::{is_open, items, text};
+use crate::client::{Client, PACKAGES, VARIANTS, collection, lifecycle};
 use crate::commands::{say, write_out};
 use crate::exit::ExitFailure;
 
@@ -61,7 +61,7 @@ pub(super) async fn package(
         let some = all
             .iter()
             .flat_map(|(_, revisions)| revisions)
-            .filter(|r| stage(r).is_some_and(|now| wanted.contains(&now)));
+            .filter(|r| lifecycle(r).is_some_and(|now| wanted.contains(&now)));
         some.filter_map(|r| entry(client, r)).collect()
     };
     // What is open goes first: it may hold what is published.

@@ -3,8 +3,8 @@
 use model::{Lifecycle, Strategy};
 use serde_json::{Value, json};
 
-use super::{items, make, stage, text};
-use crate::client::{Client, PACKAGES, collection};
+use super::{items, make, text};
+use crate::client::{Client, PACKAGES, collection, lifecycle};
 use crate::exit::ExitFailure;
 
 pub(super) async fn run(
@@ -31,10 +31,10 @@ pub(super) async fn run(
     let all = items(&list);
     let local = find(all, name)
         .ok_or_else(|| ExitFailure::new(format!("could not find package revision {name}")))?;
-    if stage(local) != Some(Lifecycle::Published) {
-        let lifecycle = text(local, &["spec", "lifecycle"]).unwrap_or_default();
+    if lifecycle(local) != Some(Lifecycle::Published) {
+        let word = text(local, &["spec", "lifecycle"]).unwrap_or_default();
         return Err(ExitFailure::new(format!(
-            "to upgrade a package, it must be in a published state, not {lifecycle:?}"
+            "to upgrade a package, it must be in a published state, not {word:?}"
         )));
     }
     let old = upstream_of(all, local)?;

@@ -1,13 +1,15 @@
 //! What open revisions change, equal changes once: a list of classes, and one class with its diff and its inputs.
 
 use maud::{Markup, html};
+use model::Lifecycle;
 use serde_json::Value;
 
 use super::layout::{command, counted, stage};
 use super::{Context, nothing, verbs};
+use crate::client::lifecycle;
 use crate::commands::board::actions;
 use crate::commands::board::classes::Grouped;
-use crate::commands::board::fleet::{Revision, lifecycle};
+use crate::commands::board::fleet::Revision;
 use crate::planning;
 
 /// How many members and values a page shows.
@@ -21,8 +23,9 @@ const LONGEST: usize = 2_000;
 pub(super) fn main(context: &Context<'_>) -> Markup {
     context.board.classes.want();
     let wanted = context.asked("stage");
+    let stage = Lifecycle::parse(wanted);
     let (groups, pending, failed) = context.board.fleet(|fleet| {
-        let shown = |r: &&Revision| wanted.is_empty() || lifecycle(r) == wanted;
+        let shown = |r: &&Revision| wanted.is_empty() || lifecycle(r) == stage;
         context.board.classes.grouped(fleet.open().filter(shown))
     });
     let class = context.asked("class");
@@ -79,11 +82,11 @@ fn stages(context: &Context<'_>, group: &Grouped) -> Markup {
     let mut counts = std::collections::BTreeMap::new();
     context.board.fleet(|fleet| {
         for (name, _) in &group.members {
-            let word = fleet.revision(name).map(lifecycle).unwrap_or_default();
-            *counts.entry(word.to_owned()).or_insert(0_usize) += 1;
+            let now = fleet.revision(name).and_then(lifecycle);
+            *counts.entry(now).or_insert(0_usize) += 1;
         }
     });
-    html! { span.stages { @for (word, count) in counts { (stage(&word)) " " (count) " " } } }
+    html! { span.stages { @for (now, count) in counts { (stage(now)) " " (count) " " } } }
 }
 
 /// The fields that change, by file and resource.
@@ -200,10 +203,9 @@ pub(super) fn inputs(class: &Value) -> Markup {
 
 fn members(context: &Context<'_>, group: &Grouped, document: &Value) -> Markup {
     let named: Vec<&str> = list(document, "inputs").map(|i| text(i, "input")).collect();
-    let stages: Vec<String> = context.board.fleet(|fleet| {
+    let stages: Vec<Option<Lifecycle>> = context.board.fleet(|fleet| {
         let all = group.members.iter().map(|(name, _)| fleet.revision(name));
-        all.map(|r| r.map(lifecycle).unwrap_or_default().to_owned())
-            .collect()
+        all.map(|r| r.and_then(lifecycle)).collect()
     });
     html! {
         section.card aria-label="Revisions" {
@@ -211,10 +213,10 @@ fn members(context: &Context<'_>, group: &Grouped, document: &Value) -> Markup {
             div.wide tabindex="0" role="region" aria-label="Revisions of the class" { table {
                 thead { tr { th scope="col" { "Revision" } th scope="col" { "Stage" } @for input in &named { th scope="col" { (input) } } th scope="col" { "Tree that is shown" } } }
                 tbody {
-                    @for ((name, tree), word) in group.members.iter().zip(&stages).take(SHOWN) {
+                    @for ((name, tree), now) in group.members.iter().zip(&stages).take(SHOWN) {
                         tr {
                             td { a href=(format!("./revision?name={name}")) { (name) } }
-                            td { (stage(word)) }
+                            td { (stage(*now)) }
                             @for input in &named { td { (context.board.classes.input(name, input)) } }
                             td { code.soft { (short(tree)) } }
                         }

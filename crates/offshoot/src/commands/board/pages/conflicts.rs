@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use model::{Conflict, ConflictValue};
+use model::{Conflict, ConflictValue, Lifecycle};
 
 use super::layout::{NOT_ALLOWED, command, counted, entries};
 use super::{Context, nothing};
-use crate::commands::board::fleet::{lifecycle, name, tree};
+use crate::client::lifecycle;
+use crate::commands::board::fleet::{name, tree};
 use crate::visible::visible;
 
 /// How many drafts a conflict names.
@@ -32,7 +33,10 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
 fn groups(context: &Context<'_>) -> BTreeMap<String, Group> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     context.board.fleet(|fleet| {
-        for revision in fleet.open().filter(|r| lifecycle(r) == "Draft") {
+        for revision in fleet
+            .open()
+            .filter(|r| lifecycle(r) == Some(Lifecycle::Draft))
+        {
             let all = api::read_conflicts(revision).into_iter();
             for conflict in all.filter(|c| c.blocks() && c.derived_from.is_none()) {
                 let local = conflict.local.clone();

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use maud::{Markup, html};
-use model::Standing;
+use model::{Lifecycle, Standing};
 use serde::Serialize;
 
 use super::layout::{self, key};
 use super::{Context, Query};
+use crate::client::lifecycle;
 use crate::commands::board::Board;
 use crate::commands::board::classes::Held;
-use crate::commands::board::fleet::{Fleet, Target, lifecycle, tree};
+use crate::commands::board::fleet::{Fleet, Target, tree};
 
 /// All cells, or those that changed since a version. Words that many cells share stand once, and cells name their place:
 /// ten thousand cells are read within a second.
@@ -106,7 +107,7 @@ fn cell<'f>(
         &target.repository,
         &target.package,
         key(target.standing),
-        revision.map(lifecycle).unwrap_or_default(),
+        revision.and_then(lifecycle).map_or("", Lifecycle::as_str),
         revision.map(|r| classes.class(r)).unwrap_or_default(),
         &target.versions,
         &target.message,

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::layout::{command, stage};
 use super::{Context, none};
-use crate::client::{EXPLANATIONS, PACKAGES, collection, object};
-use crate::commands::board::fleet::{lifecycle, name};
+use crate::client::{EXPLANATIONS, PACKAGES, collection, lifecycle, object};
+use crate::commands::board::fleet::name;
 use crate::commands::rpkg::{items, upgrade};
 use crate::exit::ExitFailure;
 use crate::shell::quoted;

@@ -122,15 +122,15 @@ pub(super) fn badge(standing: Standing) -> Markup {
     html! { span class=(format!("badge s-{}", key(standing))) { span aria-hidden="true" { (standing.mark()) } " " (standing.words()) } }
 }
 
-/// A lifecycle.
-pub(super) fn stage(word: &str) -> Markup {
-    let class = match word {
-        "Draft" => "draft",
-        "Proposed" => "proposed",
-        "DeletionProposed" => "deletion",
-        _ => "uptodate",
+/// A lifecycle, if it is one that is known here.
+pub(super) fn stage(now: Option<Lifecycle>) -> Markup {
+    let class = match now {
+        Some(Lifecycle::Draft) => "draft",
+        Some(Lifecycle::Proposed) => "proposed",
+        Some(Lifecycle::DeletionProposed) => "deletion",
+        Some(Lifecycle::Published) | None => "uptodate",
     };
-    html! { span class=(format!("badge s-{class}")) { (word) } }
+    html! { span class=(format!("badge s-{class}")) { (now.map_or("", Lifecycle::as_str)) } }
 }
 
 /// A command, and how to take it.

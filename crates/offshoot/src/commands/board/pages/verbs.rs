@@ -1,11 +1,13 @@
 //! Buttons for revisions: of several, those that each verb is for; of one by itself, whatever it is of.
 
 use maud::{Markup, html};
+use model::Lifecycle;
 
 use super::Context;
 use super::layout::{NOT_ALLOWED, counted, entries};
+use crate::client::lifecycle;
 use crate::commands::board::actions::{self, DELETE};
-use crate::commands::board::fleet::{Fleet, conflicts, lifecycle};
+use crate::commands::board::fleet::{Fleet, conflicts};
 
 /// A revision and its tree, as it is shown.
 type Shown = (String, String);
@@ -98,10 +100,10 @@ fn offered(fleet: &Fleet, members: &[Shown], alone: bool) -> Offered {
             continue;
         }
         match lifecycle(revision) {
-            "Draft" if conflicts(revision) > 0 => offered.blocked += 1,
-            "Draft" => offered.drafts.push(member.clone()),
-            "Proposed" => offered.proposals.push(member.clone()),
-            "DeletionProposed" => {
+            Some(Lifecycle::Draft) if conflicts(revision) > 0 => offered.blocked += 1,
+            Some(Lifecycle::Draft) => offered.drafts.push(member.clone()),
+            Some(Lifecycle::Proposed) => offered.proposals.push(member.clone()),
+            Some(Lifecycle::DeletionProposed) => {
                 offered.deletions.push(member.clone());
                 match !alone && kept.contains(member.0.as_str()) {
                     true => offered.kept += 1,

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use model::Standing;
+use model::{Lifecycle, Standing};
 
 use super::layout::{self, badge, command};
 use super::{Context, nothing, verbs};
-use crate::commands::board::fleet::{lifecycle, name, tree};
+use crate::client::lifecycle;
+use crate::commands::board::fleet::{name, tree};
 use crate::shell::quoted;
 
 /// How many lines a section shows.
@@ -129,8 +130,8 @@ fn lines(context: &Context<'_>) -> Waiting {
             .collect();
         for revision in fleet.open().filter(|r| !known.contains(name(r))) {
             let standing = match lifecycle(revision) {
-                "Proposed" => Standing::Proposed,
-                "DeletionProposed" => Standing::DeletionProposed,
+                Some(Lifecycle::Proposed) => Standing::Proposed,
+                Some(Lifecycle::DeletionProposed) => Standing::DeletionProposed,
                 _ => Standing::Draft,
             };
             let line = Line {
@@ -218,11 +219,11 @@ fn why_command(variant: &str, flags: &str) -> String {
     format!("offshoot why {}{flags}", quoted(&format!("pvar/{variant}")))
 }
 
-fn stage(standing: Standing) -> &'static str {
+fn stage(standing: Standing) -> Lifecycle {
     match standing {
-        Standing::Proposed => "Proposed",
-        Standing::DeletionProposed => "DeletionProposed",
-        _ => "Draft",
+        Standing::Proposed => Lifecycle::Proposed,
+        Standing::DeletionProposed => Lifecycle::DeletionProposed,
+        _ => Lifecycle::Draft,
     }
 }
 
