@@ -29,6 +29,20 @@ pub enum NamespacePhase {
     Absent,
 }
 
+impl NamespacePhase {
+    /// What a namespace is, by its object.
+    #[must_use]
+    pub fn of(namespace: &Value) -> Self {
+        let phase = namespace.pointer("/status/phase").and_then(Value::as_str);
+        let deleted = namespace.pointer("/metadata/deletionTimestamp");
+        let goes = phase == Some("Terminating") || deleted.is_some_and(|time| !time.is_null());
+        match goes {
+            true => Self::Terminating,
+            false => Self::Active,
+        }
+    }
+}
+
 /// One write of a record, as the cluster is to keep it.
 #[derive(Debug, Clone)]
 pub struct HostWrite {

@@ -40,8 +40,8 @@ pub(crate) struct Seen {
     pub(crate) refs: BTreeMap<RefName, CommitId>,
     /// Whether a discovery was finished.
     pub(crate) whole: bool,
-    /// Problems with refs and packages, for the condition.
-    pub(crate) problems: Vec<String>,
+    /// What of packages cannot be served, and why: it stays so until the package is looked into again.
+    pub(crate) unserved: BTreeMap<PackageName, Vec<String>>,
     /// Which upkeep of the repository was last followed by a look for what is missing.
     pub(crate) tidied: Option<u64>,
     /// Packages that could not be read, to be tried again.

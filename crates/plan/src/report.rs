@@ -44,6 +44,8 @@ pub struct Report {
     pub state: String,
     /// What led there, in the order of thinking.
     pub notes: Vec<Note>,
+    /// Whether nothing is done until something that is watched changes.
+    pub waits: bool,
 }
 
 impl Report {
@@ -51,7 +53,7 @@ impl Report {
     pub fn of(state: impl Into<String>) -> Self {
         Self {
             state: state.into(),
-            notes: Vec::new(),
+            ..Self::default()
         }
     }
 

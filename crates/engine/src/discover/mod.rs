@@ -50,9 +50,6 @@ pub(crate) struct Discovered {
     pub(crate) problems: Vec<String>,
 }
 
-/// How a problem ends that is looked into at each look.
-const MISSING: &str = "is not in the repository";
-
 /// How many packages are looked into at once: their records go to the store in batches.
 const AT_ONCE: usize = 64;
 
@@ -84,13 +81,8 @@ pub(crate) async fn repository(
     touched.extend(before.again.iter().cloned());
     let mut problems: BTreeSet<String> = std::mem::take(&mut view.problems).into_iter().collect();
     // A problem of a package that is not looked into again is still there.
-    let mut kept = before.problems.clone();
-    kept.retain(|p| {
-        !touched
-            .iter()
-            .any(|t| p.starts_with(&format!("package {t}:")))
-    });
-    problems.extend(kept.into_iter().filter(|p| p.starts_with("package ")));
+    let mut unserved = before.unserved.clone();
+    unserved.retain(|package, _| !touched.contains(package));
     let branch = open.layout.branch();
     problems.extend(beyond.iter().map(|why| format!("branch {branch}: {why}")));
     let results: Vec<_> = futures::stream::iter(touched)
@@ -104,23 +96,27 @@ pub(crate) async fn repository(
     let mut again = BTreeSet::new();
     for (package, result) in results {
         match result {
-            Ok(found) => problems.extend(found),
+            Ok(found) if found.is_empty() => {}
+            Ok(found) => drop(unserved.insert(package, found)),
             // One package that cannot be read, or recorded, keeps nobody from the others (X9).
             Err(error) if is_unreadable(&error) || error.is_refusal() => {
-                problems.insert(format!("package {package}: {}", error.chain()));
+                unserved.insert(package.clone(), vec![error.chain()]);
                 again.insert(package);
             }
             Err(error) => return Err(error),
         }
     }
-    problems.retain(|p| !p.ends_with(MISSING));
+    let of_packages = unserved
+        .iter()
+        .flat_map(|(package, all)| all.iter().map(move |p| format!("package {package}: {p}")));
+    problems.extend(of_packages);
     problems.extend(whole::check_objects(engine, open).await?);
     let problems: Vec<String> = problems.into_iter().collect();
     let head = view.refs.get(&open.layout.branch_ref()?).copied();
     open.has_looked(Seen {
         refs: view.refs,
         whole: true,
-        problems: problems.clone(),
+        unserved,
         again,
         beyond,
         ..Seen::default()
@@ -165,11 +161,7 @@ pub(crate) async fn package(
             .tell(kind, open.key(), warning, news.reason, news.message)
             .await;
     }
-    Ok(survey
-        .problems
-        .into_iter()
-        .map(|p| format!("package {package}: {p}"))
-        .collect())
+    Ok(survey.problems)
 }
 
 /// Keeps the branch's old head reachable where somebody pushed over it.

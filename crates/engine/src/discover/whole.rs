@@ -5,7 +5,6 @@ use std::sync::{Arc, PoisonError};
 
 use model::{CommitId, Condition, ReadinessGate, Revision, Status, TreeId};
 
-use super::MISSING;
 use crate::index::PackageKey;
 use crate::repos::OpenRepository;
 use crate::transaction::Follow;
@@ -50,7 +49,7 @@ pub(super) async fn check_objects(
         let missing = broken.get(&(record.commit, record.tree));
         if let Some(missing) = missing {
             problems.insert(format!(
-                "package {}: {} cannot be read: {missing} {MISSING}",
+                "package {}: {} cannot be read: {missing} is not in the repository",
                 record.package, record.key.name
             ));
         }

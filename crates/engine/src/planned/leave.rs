@@ -9,15 +9,15 @@ pub(super) fn note(o: &Observed, decided: &Plan, leaving: &mut Option<Leaving>) 
     let key = o.variant.key();
     let fates = decided.steps.iter().filter_map(|step| match step {
         VariantStep::DeleteRevision { revision, why } => {
-            Some((revision.key.name.clone(), "deleted", why.clone()))
+            Some((revision.key.name.clone(), Fate::DELETED, why.clone()))
         }
         VariantStep::ProposeDeletion { revision, .. } => Some((
             revision.key.name.clone(),
-            "deletion proposed",
+            Fate::DELETION_PROPOSED,
             String::new(),
         )),
         VariantStep::Orphan { revision, why, .. } => {
-            Some((revision.key.name.clone(), "orphaned", why.clone()))
+            Some((revision.key.name.clone(), Fate::ORPHANED, why.clone()))
         }
         _ => None,
     });

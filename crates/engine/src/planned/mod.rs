@@ -99,6 +99,19 @@ impl Verdict {
         Self::Unknown,
     ];
 
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.word() == word)
+    }
+
+    /// Whether something changes.
+    pub fn changes(self) -> bool {
+        match self {
+            Self::Create | Self::Upgrade | Self::Edit | Self::Conflict | Self::Leave => true,
+            Self::Unchanged | Self::Failed | Self::Unknown => false,
+        }
+    }
+
     /// In one word.
     pub fn word(self) -> &'static str {
         match self {
@@ -198,10 +211,19 @@ pub struct Leaving {
 pub struct Fate {
     /// The revision.
     pub name: ObjectName,
-    /// `deleted`, `deletion proposed` or `orphaned`.
+    /// One of the words below.
     pub fate: &'static str,
     /// What it holds, so that its deletion can be bound to that.
     pub tree: Option<TreeId>,
+}
+
+impl Fate {
+    /// It goes.
+    pub const DELETED: &str = "deleted";
+    /// It goes once somebody approves.
+    pub const DELETION_PROPOSED: &str = "deletion proposed";
+    /// It stays, and no variant looks after it.
+    pub const ORPHANED: &str = "orphaned";
 }
 
 /// Plans what would follow from suppositions in a namespace; without any, what follows from what is there. What

@@ -222,20 +222,16 @@ fn stays(o: &Observed, decided: &Plan, mut target: PlannedTarget) -> PlannedTarg
         return target;
     };
     target.why = (ready.reason.clone(), ready.message.clone());
-    let for_a_person = FOR_A_PERSON.contains(&ready.reason.as_str());
-    if for_a_person {
+    if decided.waits_for_a_person() {
         let hints = decided.report.notes.iter().filter_map(|n| n.hint.as_ref());
         for hint in hints {
             target.why.1.push_str(&format!("; {hint}"));
         }
-    } else if o.unreadable.is_some() || decided.report.state == "waiting" {
+    } else if o.unreadable.is_some() || decided.report.waits {
         target.verdict = Verdict::Unknown;
     }
     target
 }
-
-/// What waits until a person decides, so that it is known what comes of it until then: nothing.
-const FOR_A_PERSON: [&str; 2] = ["DownstreamDeletionProposed", plan::variant::words::DIVERGED];
 
 /// A draft's step: what it would make.
 async fn draft(
@@ -316,7 +312,7 @@ fn withdrawn(mut target: PlannedTarget, draft: &Revision, published: &RevisionRe
         why,
         revisions: vec![Fate {
             name: name.clone(),
-            fate: "deleted",
+            fate: Fate::DELETED,
             tree: Some(draft.tree),
         }],
         branch: None,

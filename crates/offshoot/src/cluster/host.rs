@@ -205,14 +205,8 @@ impl Host for ClusterHost {
                 now.map(|now| self.seen.put(namespaces::PLURAL, now))
             }
         };
-        Ok(match known {
-            None => NamespacePhase::Absent,
-            Some(known) if known["status"]["phase"] == "Terminating" => NamespacePhase::Terminating,
-            Some(known) if !known["metadata"]["deletionTimestamp"].is_null() => {
-                NamespacePhase::Terminating
-            }
-            Some(_) => NamespacePhase::Active,
-        })
+        let phase = known.map(|known| NamespacePhase::of(&known));
+        Ok(phase.unwrap_or(NamespacePhase::Absent))
     }
 
     fn is_ready(&self) -> bool {

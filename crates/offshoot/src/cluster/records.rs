@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use api::{RevisionRecord, UnreadRecord};
 use apiserver::ResourceName;
-use apiserver::aggregated::{Listed, Mirror, MirrorError};
+use apiserver::aggregated::{Listed, Mirror, MirrorError, NamespacePhase};
 use futures::StreamExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -98,10 +98,7 @@ impl Ingest {
             return false;
         }
         let namespace = self.seen.get(namespaces::PLURAL, "", &place.0);
-        namespace.is_some_and(|namespace| {
-            namespace["status"]["phase"] != "Terminating"
-                && namespace["metadata"]["deletionTimestamp"].is_null()
-        })
+        namespace.is_some_and(|namespace| NamespacePhase::of(&namespace) == NamespacePhase::Active)
     }
 
     /// Waits until the watch delivered the marker of a term.

@@ -456,7 +456,7 @@ fn said(status: &Status) -> Failure {
         401 => Reason::Unauthorized,
         403 => Reason::Forbidden,
         404 => Reason::NotFound,
-        409 if status.reason == "AlreadyExists" => Reason::AlreadyExists,
+        409 if status.reason == Reason::AlreadyExists.word() => Reason::AlreadyExists,
         409 => Reason::Conflict,
         410 => Reason::Expired,
         413 => Reason::RequestEntityTooLarge,

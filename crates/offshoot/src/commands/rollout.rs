@@ -387,18 +387,41 @@ async fn told(client: &Client, set: &Value) -> Result<String, ExitFailure> {
     Ok(out)
 }
 
-/// How one step stands, in a word.
-pub(super) fn word(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> &'static str {
-    let current = rollout.current().map(|(current, _)| current);
-    match (step.opened, rollout.state) {
-        (None, _) => "closed",
-        (_, RolloutState::Undone) => "undone",
-        (_, RolloutState::Complete) => "done",
-        (_, RolloutState::Soaking) if current == Some(at) => "soaking",
-        _ if current.is_some_and(|current| at < current) => "done",
-        // It was open before what is wanted changed, or was taken back.
-        _ if current.is_some_and(|current| at > current) => "closed",
-        _ => "open",
+/// How one step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepState {
+    Closed,
+    Open,
+    Soaking,
+    Done,
+    Undone,
+}
+
+impl StepState {
+    /// How a step of a rollout stands.
+    pub(super) fn of(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> Self {
+        let current = rollout.current().map(|(current, _)| current);
+        match (step.opened, rollout.state) {
+            (None, _) => Self::Closed,
+            (_, RolloutState::Undone) => Self::Undone,
+            (_, RolloutState::Complete) => Self::Done,
+            (_, RolloutState::Soaking) if current == Some(at) => Self::Soaking,
+            _ if current.is_some_and(|current| at < current) => Self::Done,
+            // It was open before what is wanted changed, or was taken back.
+            _ if current.is_some_and(|current| at > current) => Self::Closed,
+            _ => Self::Open,
+        }
+    }
+
+    /// In a word.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::Soaking => "soaking",
+            Self::Done => "done",
+            Self::Undone => "undone",
+        }
     }
 }
 
@@ -412,7 +435,7 @@ fn table(rollout: &RolloutStatus) -> String {
         let line = format!(
             "{:<16} {:<8} {published:>9} {:>6}  {}",
             step.name,
-            word(rollout, at, step),
+            StepState::of(rollout, at, step).word(),
             step.failed,
             step.besides()
         );

@@ -25,6 +25,7 @@ pub(crate) use table::{steps, table};
 
 use std::collections::BTreeMap;
 
+use engine::planned::Verdict;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -55,19 +56,20 @@ fn canonical(value: &Value) -> Value {
 
 /// Whether anything would change, and whether anything would fail or a plan cannot be made of it.
 pub(crate) fn outcome(document: &Value) -> (bool, bool) {
-    let verdicts = list(document, "targets").map(|target| text(target, "verdict"));
     let (mut changes, mut fails) = (false, false);
-    for verdict in verdicts {
-        changes |= matches!(
-            verdict,
-            "create" | "upgrade" | "edit" | "conflict" | "leave"
-        );
-        fails |= verdict == "unknown";
+    for verdict in list(document, "targets").filter_map(verdict) {
+        changes |= verdict.changes();
+        fails |= verdict == Verdict::Unknown;
     }
     // A set that would be stalled, or selects nobody knows what, has no target to say so.
     fails |= list(document, "sets").any(|set| set.get("unknown") == Some(&Value::Bool(true)));
     fails |= list(document, "failed").next().is_some();
     (changes, fails)
+}
+
+/// What comes of a target; `None` where that is nothing that is known here.
+fn verdict(target: &Value) -> Option<Verdict> {
+    Verdict::parse(text(target, "verdict"))
 }
 
 /// The variant or the set that something is told of.
@@ -83,7 +85,7 @@ fn inexact(document: &Value) -> Vec<(&str, usize)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for target in list(document, "targets") {
         let why = text(target, "inexact");
-        if !why.is_empty() && text(target, "verdict") != "unknown" {
+        if !why.is_empty() && verdict(target) != Some(Verdict::Unknown) {
             *counts.entry(why).or_default() += 1;
         }
     }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use engine::planned::Verdict;
 use serde_json::Value;
 
 use super::classes::{NAMED, Told, members, of_class, values_listed, wanted};
 use super::entries::entries;
-use super::{inexact, list, number, short, text, who};
+use super::{inexact, list, number, short, text, verdict, who};
 use crate::visible::visible;
 
 /// How many conflicts, leaving variants or failures are told one by one.
@@ -116,7 +117,7 @@ pub(crate) fn steps(document: &Value, set: &Value) -> String {
     let names: Vec<&str> = list(set, "steps").filter_map(Value::as_str).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for target in list(document, "targets") {
-        let changes = !["unchanged", "leave"].contains(&text(target, "verdict"));
+        let changes = !matches!(verdict(target), Some(Verdict::Unchanged | Verdict::Leave));
         if changes && text(target, "set") == text(set, "set") {
             *counts.entry(text(target, "step")).or_default() += 1;
         }

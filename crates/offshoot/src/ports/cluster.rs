@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use apiserver::ResourceName;
+use apiserver::aggregated::NamespacePhase;
 use apiserver::gateway::Attributes;
 use async_trait::async_trait;
 use engine::ports::{
@@ -230,9 +231,7 @@ impl Cluster for ApiCluster {
 
     async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
         let object = self.namespace(namespace).await?;
-        Ok(object.is_some_and(|o| {
-            api::str_at(&o, &["status", "phase"]) != Some("Terminating")
-                && !api::read_meta(&o).is_deleting()
-        }))
+        let phase = object.map(|object| NamespacePhase::of(&object));
+        Ok(phase == Some(NamespacePhase::Active))
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::Task;
 
-use super::{CreateDraft, MachineBase, OnEqual, Plan, UpdateDraft, VariantStep, origin};
+use super::{CreateDraft, MachineBase, OnEqual, Plan, UpdateDraft, VariantStep, origin, words};
 use crate::report::{last, then};
 
 impl VariantStep {
@@ -247,6 +247,13 @@ impl fmt::Display for Told<'_> {
 }
 
 impl Plan {
+    /// Whether it waits until a person decides, so that it is known what comes of it until then: nothing.
+    pub fn waits_for_a_person(&self) -> bool {
+        let ready = self.status.condition(words::READY);
+        let reason = ready.map_or("", |c| c.reason.as_str());
+        [words::DELETION_PROPOSED, words::DIVERGED].contains(&reason)
+    }
+
     /// Everything between the heading of the steps and the last line.
     fn rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.steps {

@@ -40,7 +40,7 @@ pub(super) fn deletion_proposed(base: &BaseChoice) -> Result<Plan, Box<Stop>> {
         |mark| format!("packagevariant '{mark}'"),
     );
     Err(Stop::waiting(
-        "DownstreamDeletionProposed",
+        words::DELETION_PROPOSED,
         format!(
             "{who} proposed the deletion of '{}'; nothing is made meanwhile",
             revision.key.name

@@ -206,7 +206,7 @@ pub(super) fn deleted_downstream(o: &Observed, variant: &Variant) -> Option<Obje
     let waited = o
         .status
         .condition(words::READY)
-        .is_some_and(|c| c.reason == "DownstreamDeletionProposed");
+        .is_some_and(|c| c.reason == words::DELETION_PROPOSED);
     let just_now = || {
         o.status
             .downstream_targets

@@ -9,6 +9,8 @@ use crate::{Next, Note, Report};
 /// Why nothing can be done now.
 pub(super) struct Stop {
     pub(super) state: &'static str,
+    /// Whether something that is watched will change.
+    pub(super) waits: bool,
     /// `Some` if somebody has to act: `Stalled` is true with reason and message.
     pub(super) stalled: Option<(&'static str, String)>,
     pub(super) ready: Condition,
@@ -31,6 +33,7 @@ impl Stop {
         let message = message.into();
         Box::new(Self {
             state: "stalled",
+            waits: false,
             ready: not_ready(reason, &message),
             stalled: Some((reason, message)),
             hint: None,
@@ -43,6 +46,7 @@ impl Stop {
     pub(super) fn waiting(reason: &'static str, message: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             state: "waiting",
+            waits: true,
             stalled: None,
             ready: not_ready(reason, &message.into()),
             hint: None,
@@ -74,6 +78,7 @@ impl Stop {
     pub(super) fn plan(self, o: &Observed) -> Plan {
         let mut report = Report::of(self.state);
         report.notes.push(self.note());
+        report.waits = self.waits;
         // Conditions name the way out; only Porch's own texts stay as they are (A4).
         let way_out = match (&self.stalled, &self.hint) {
             (Some(("ValidationError", _)), _) | (_, None) => String::new(),

@@ -55,7 +55,9 @@ pub(crate) const CONTESTED: &str = "DownstreamContested";
 /// Condition: revisions of the downstream package belong to nobody or to somebody else (R101).
 pub(crate) const EXISTS_UNOWNED: &str = "DownstreamExistsUnowned";
 /// Condition: the downstream starts anew after our last commit (V20).
-pub const DIVERGED: &str = "DownstreamDiverged";
+pub(crate) const DIVERGED: &str = "DownstreamDiverged";
+/// Reason: somebody proposed the deletion of the downstream (V10).
+pub(crate) const DELETION_PROPOSED: &str = "DownstreamDeletionProposed";
 /// Reason: a proposal stands in the way (V3).
 pub const WAITING_FOR_APPROVAL: &str = "WaitingForApproval";
 /// Reason: another variant has the downstream (V15).

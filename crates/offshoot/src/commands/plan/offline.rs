@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use apiserver::{RequestTarget, ResourceName, ServerHandle};
+use engine::planned::Verdict;
 use engine::ports::Gvk;
 use objects::Reason;
 use serde_json::{Value, json};
@@ -354,7 +355,7 @@ impl Offline {
             let name = text(target, "/variant").to_owned();
             let unowned = text(target, "/reason") == "DownstreamExistsUnowned";
             if unowned && !self.known.contains(&name) {
-                target["verdict"] = "unknown".into();
+                target["verdict"] = Verdict::Unknown.word().into();
                 target["message"] = UNOWNED.into();
                 moved.push((name, target["set"].clone()));
             }

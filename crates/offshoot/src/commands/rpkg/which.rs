@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use engine::planned::Fate;
 use plan::revision::RevisionVerb;
 use serde_json::{Map, Value, json};
 
@@ -246,7 +247,7 @@ fn leaving(plan: &Value) -> Vec<Entry> {
         let whole = text(variant, &["variant"]).unwrap_or_default();
         let namespace = whole.split_once('/').map_or("", |(namespace, _)| namespace);
         let proposed = list(variant, "revisions")
-            .filter(|r| api::str_at(r, &["fate"]) == Some("deletion proposed"));
+            .filter(|r| api::str_at(r, &["fate"]) == Some(Fate::DELETION_PROPOSED));
         entries.extend(proposed.filter_map(|revision| {
             Some(Entry {
                 class: None,

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use model::{RolloutState, RolloutStatus};
 
 use super::layout::{NOT_ALLOWED, command, titled};
-use crate::commands::rollout::word;
+use crate::commands::rollout::StepState;
 use crate::shell::quoted;
 
 /// What of a set's card is its rollout.
@@ -58,11 +58,11 @@ fn steps(set: &str, rollout: &RolloutStatus) -> Markup {
                 @for (at, step) in rollout.steps.iter().enumerate() {
                     tr aria-current=[(open == Some(at)).then_some("step")] {
                         th scope="row" { a href=(format!("./targets?set={set}&step={}", step.name)) { (step.name) } }
-                        td { (badge(word(rollout, at, step))) }
+                        td { (badge(StepState::of(rollout, at, step))) }
                         td { @if step.opened.is_some() { (step.published) " of " (step.members) } }
                         td { @if step.failed > 0 { (step.failed) } }
                         td { (step.besides()) }
-                        td.soft { @if let Some(opened) = step.opened { (since(word(rollout, at, step), opened)) } }
+                        td.soft { @if let Some(opened) = step.opened { (since(StepState::of(rollout, at, step), opened)) } }
                     }
                 }
             }
@@ -71,20 +71,20 @@ fn steps(set: &str, rollout: &RolloutStatus) -> Markup {
 }
 
 /// A step's state, coloured.
-fn badge(word: &str) -> Markup {
-    let class = match word {
-        "done" => "uptodate",
-        "open" => "draft",
-        "soaking" => "proposed",
-        _ => "unknown",
+fn badge(state: StepState) -> Markup {
+    let class = match state {
+        StepState::Done => "uptodate",
+        StepState::Open => "draft",
+        StepState::Soaking => "proposed",
+        StepState::Closed | StepState::Undone => "unknown",
     };
-    html! { span class=(format!("badge s-{class}")) { (word) } }
+    html! { span class=(format!("badge s-{class}")) { (state.word()) } }
 }
 
 /// Since when a step is open; one that is closed again only was.
-fn since(word: &str, opened: i64) -> Markup {
-    match word {
-        "closed" => html! { "was open" },
+fn since(state: StepState, opened: i64) -> Markup {
+    match state {
+        StepState::Closed => html! { "was open" },
         _ => time(opened),
     }
 }
