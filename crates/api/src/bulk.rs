@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{ObjectName, Problem, TreeId};
+use model::{Lifecycle, ObjectName, Problem, TreeId};
 use serde_json::{Map, Value};
 
 use crate::fields::{FieldReader, name, object_of, put};
@@ -83,10 +83,12 @@ pub struct BulkOutcome {
     pub result: BulkResult,
     /// What kind of refusal, as in a `Status` of Kubernetes; empty for none.
     pub reason: String,
+    /// Why it was refused or skipped, for programs, as in the causes of a `Status`; empty where they do nothing about it.
+    pub cause: String,
     /// Why; empty for nothing to say.
     pub message: String,
-    /// The lifecycle that the revision has now; empty if that is not known.
-    pub lifecycle: String,
+    /// The lifecycle that the revision has now, if that is known.
+    pub lifecycle: Option<Lifecycle>,
 }
 
 impl BulkOutcome {
@@ -95,9 +97,24 @@ impl BulkOutcome {
         Self {
             result,
             reason: String::new(),
+            cause: String::new(),
             message: String::new(),
-            lifecycle: String::new(),
+            lifecycle: None,
         }
+    }
+
+    /// Reads an entry of `status.results`: the name of the revision, and what came of it.
+    pub fn read(result: &Value) -> Option<(String, Self)> {
+        let result = FieldReader::new(result, "");
+        let text = |key| result.owned(key).unwrap_or_default();
+        let outcome = Self {
+            result: BulkResult::parse(&text("result"))?,
+            reason: text("reason"),
+            cause: text("cause"),
+            message: text("message"),
+            lifecycle: result.text("lifecycle").and_then(Lifecycle::parse),
+        };
+        Some((text("name"), outcome))
     }
 }
 
@@ -181,8 +198,10 @@ pub fn write_bulk(namespace: &str, results: &[(ObjectName, BulkOutcome)]) -> Val
         put(&mut out, "name", name.as_str());
         put(&mut out, "result", outcome.result.as_str());
         put(&mut out, "reason", &outcome.reason);
+        put(&mut out, "cause", &outcome.cause);
         put(&mut out, "message", &outcome.message);
-        put(&mut out, "lifecycle", &outcome.lifecycle);
+        let now = outcome.lifecycle.map_or("", Lifecycle::as_str);
+        put(&mut out, "lifecycle", now);
         Value::Object(out)
     };
     let results = results.iter().map(one).collect();

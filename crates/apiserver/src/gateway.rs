@@ -5,6 +5,7 @@
 //! only writer of those records.
 
 use async_trait::async_trait;
+use objects::Reason;
 use serde_json::Value;
 
 pub use crate::access::{AccessDecision, Attributes, User};
@@ -128,6 +129,26 @@ pub enum RefusalClass {
     Limit,
     /// A mistake of ours (500).
     Bug,
+}
+
+impl RefusalClass {
+    /// The code and the reason of the `Status` that a client is told.
+    #[must_use]
+    pub fn status(self) -> (u16, Reason) {
+        match self {
+            Self::BadRequest => (400, Reason::BadRequest),
+            Self::Invalid => (422, Reason::Invalid),
+            Self::NotFound => (404, Reason::NotFound),
+            Self::AlreadyExists => (409, Reason::AlreadyExists),
+            Self::Conflict => (409, Reason::Conflict),
+            Self::Denied => (403, Reason::Forbidden),
+            Self::Unsupported => (405, Reason::MethodNotAllowed),
+            Self::Unavailable => (503, Reason::ServiceUnavailable),
+            Self::TimedOut => (504, Reason::Timeout),
+            Self::Limit => (413, Reason::RequestEntityTooLarge),
+            Self::Bug => (500, Reason::InternalError),
+        }
+    }
 }
 
 /// One cause of a refusal.

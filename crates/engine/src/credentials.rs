@@ -52,6 +52,7 @@ struct FromSecret {
 fn refused(text: String) -> CredentialError {
     CredentialError {
         class: Class::Denied,
+        absent: false,
         text,
     }
 }
@@ -59,6 +60,7 @@ fn refused(text: String) -> CredentialError {
 fn failed(error: PortError) -> CredentialError {
     CredentialError {
         class: error.class,
+        absent: false,
         text: error.to_string(),
     }
 }
@@ -78,9 +80,10 @@ impl Credentials for FromSecret {
                 bound(&secret, &self.address).map_err(unfit)?;
                 credential(&secret).map_err(unfit)
             }
-            Found::Absent | Found::KindMissing | Found::ClusterScoped => {
-                Err(unfit("not found".to_owned()))
-            }
+            Found::Absent | Found::KindMissing | Found::ClusterScoped => Err(CredentialError {
+                absent: true,
+                ..unfit("not found".to_owned())
+            }),
             Found::Forbidden(why) => Err(refused(why)),
             Found::WriterUnknown => Err(unfit("is named by nobody who is recorded".to_owned())),
         }

@@ -1,6 +1,8 @@
 //! What the engine could not do, named by the attempt, with one class for every door.
 
 use model::{Class, PackageName, Problem, RepositoryName, join_problems};
+use plan::repository::UnreadyReason;
+use plan::revision::RejectionReason;
 
 use crate::ports::PortError;
 
@@ -19,6 +21,8 @@ pub enum Error {
     Refused {
         /// What kind of refusal.
         class: Class,
+        /// Why, for programs, where they do something about it.
+        reason: Option<RejectionReason>,
         /// Why, by field.
         problems: Vec<Problem>,
     },
@@ -108,6 +112,7 @@ impl Error {
     pub fn refused(class: Class, field: &str, what: impl Into<String>) -> Self {
         Self::Refused {
             class,
+            reason: None,
             problems: vec![Problem::new(field, what)],
         }
     }
@@ -152,6 +157,15 @@ impl Error {
         }
     }
 
+    /// Why it was refused, for programs, where they do something about it.
+    pub fn rejection(&self) -> Option<RejectionReason> {
+        match self {
+            Self::Refused { reason, .. } => *reason,
+            Self::Raced { lost, .. } => lost.rejection(),
+            _ => None,
+        }
+    }
+
     /// The reason of a variant's condition, and why (V6).
     pub(crate) fn reason(&self) -> (String, String) {
         match self {
@@ -166,6 +180,22 @@ impl Error {
                 ("OldUpstreamNotFound".to_owned(), message.clone())
             }
             other => ("Error".to_owned(), other.chain()),
+        }
+    }
+
+    /// Why a repository cannot be used, of which this was heard.
+    pub(crate) fn unready(&self) -> UnreadyReason {
+        let Self::Store { source, .. } = self else {
+            return UnreadyReason::Error;
+        };
+        match source {
+            store::Error::NoRepository { .. } => UnreadyReason::NoRepository,
+            store::Error::Gone { .. } => UnreadyReason::RepositoryGone,
+            store::Error::NoBranch { .. } => UnreadyReason::NoBranch,
+            store::Error::Outside { .. } => UnreadyReason::OutsideAllowed,
+            store::Error::Unauthenticated { .. } => UnreadyReason::CredentialsRefused,
+            store::Error::NoSecret { .. } => UnreadyReason::SecretNotFound,
+            _ => UnreadyReason::Error,
         }
     }
 

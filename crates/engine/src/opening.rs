@@ -31,6 +31,7 @@ pub(crate) async fn open(
         Ok(repository) => open_repository(engine, repository).await,
         Err(problems) => Err(Error::Refused {
             class: Class::Invalid,
+            reason: None,
             problems: problems.clone(),
         }),
     }

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use model::Class;
+use plan::revision::RejectionReason;
 
 use crate::visible::visible;
 
@@ -15,6 +16,7 @@ const USAGE: u8 = 64;
 #[derive(Debug)]
 pub struct ExitFailure {
     class: Option<Class>,
+    reason: Option<RejectionReason>,
     message: String,
     hint: Option<String>,
 }
@@ -30,6 +32,7 @@ impl ExitFailure {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             class: None,
+            reason: None,
             message: message.into(),
             hint: None,
         }
@@ -71,16 +74,33 @@ impl ExitFailure {
         self.hint.is_some()
     }
 
-    /// The same of a request that met something else than it expected.
+    /// The same of this kind.
     #[must_use]
-    pub(crate) fn conflict(mut self) -> Self {
-        self.class = Some(Class::Conflict);
+    pub(crate) fn of_class(mut self, class: Class) -> Self {
+        self.class = Some(class);
         self
+    }
+
+    /// What kind of failure it is, if that is known.
+    pub(crate) fn class(&self) -> Option<Class> {
+        self.class
     }
 
     /// Whether the request met something else than it expected: reading anew and asking again may help.
     pub(crate) fn is_conflict(&self) -> bool {
         self.class == Some(Class::Conflict)
+    }
+
+    /// The same with the reason that programs read.
+    #[must_use]
+    pub(crate) fn because(mut self, reason: impl Into<Option<RejectionReason>>) -> Self {
+        self.reason = reason.into();
+        self
+    }
+
+    /// Why it was refused, for programs; nothing where a server says none that is known here.
+    pub(crate) fn reason(&self) -> Option<RejectionReason> {
+        self.reason
     }
 
     /// What is wrong, without the way out.

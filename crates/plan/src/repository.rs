@@ -31,6 +31,55 @@ pub struct Registration {
     pub credentials: bool,
 }
 
+/// Why a repository cannot be used: the reason of its condition `Ready`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnreadyReason {
+    /// Nothing of what follows: Porch's word for all of them.
+    Error,
+    /// Its Secret is there, or it names none, and the remote accepts no credentials of ours.
+    CredentialsRefused,
+    /// Its branch is not there, and is not to be made.
+    NoBranch,
+    /// There is no git repository at its address.
+    NoRepository,
+    /// It lies on this machine where no repository may be opened.
+    OutsideAllowed,
+    /// There was a repository at its address, and none is made where one was.
+    RepositoryGone,
+    /// The Secret that it names is not there.
+    SecretNotFound,
+}
+
+impl UnreadyReason {
+    const ALL: [Self; 7] = [
+        Self::Error,
+        Self::CredentialsRefused,
+        Self::NoBranch,
+        Self::NoRepository,
+        Self::OutsideAllowed,
+        Self::RepositoryGone,
+        Self::SecretNotFound,
+    ];
+
+    /// The word of the condition.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "Error",
+            Self::CredentialsRefused => "CredentialsRefused",
+            Self::NoBranch => "NoBranch",
+            Self::NoRepository => "NoRepository",
+            Self::OutsideAllowed => "OutsideAllowed",
+            Self::RepositoryGone => "RepositoryGone",
+            Self::SecretNotFound => "SecretNotFound",
+        }
+    }
+
+    /// Reads the word; `None` for one that is not known here.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == word)
+    }
+}
+
 /// Says on a `Repository`, as annotation or label, that its namespace lets others write to the same place.
 pub const SHARED: &str = "offshoot.dev/shared";
 

@@ -8,6 +8,7 @@ mod approve;
 mod create;
 mod delete;
 mod many;
+mod reason;
 mod rebase;
 mod update;
 
@@ -18,7 +19,8 @@ use model::{Class, Door, Lifecycle, TransitionRefusal};
 pub use approve::{APPROVED_CLASS, ApproveObserved, EXPECTED_TREE, Publish, approve};
 pub use create::{ContentSource, CreateObserved, CreatePlan, Creation, create};
 pub use delete::{DeleteObserved, DeletePlan, Follower, delete, follows};
-pub use many::{Fit, IN_CONFLICT, RevisionVerb, fit, is_as_seen, meant};
+pub use many::{Fit, RevisionVerb, fit, is_as_seen, meant};
+pub use reason::RejectionReason;
 pub use rebase::REBASE;
 pub use update::{Action, Update, UpdateObserved, propose, save, update};
 
@@ -29,6 +31,8 @@ pub struct Rejected {
     /// Tells the doors which answer to give: `Invalid` 422, `Denied` 403, `Conflict` 409,
     /// `NotFound` 404.
     pub class: Class,
+    /// Why, for programs, where they do something about it.
+    pub reason: Option<RejectionReason>,
     /// The field that is wrong, such as `spec.lifecycle`.
     pub field: Option<&'static str>,
     /// The field's refused value.
@@ -43,6 +47,7 @@ impl Rejected {
     fn new(class: Class, message: impl Into<String>) -> Self {
         Self {
             class,
+            reason: None,
             field: None,
             value: None,
             message: message.into(),
@@ -60,6 +65,7 @@ impl Rejected {
 
     fn lifecycle(refusal: &TransitionRefusal) -> Self {
         Self::invalid("spec.lifecycle", refusal.value, refusal.message.clone())
+            .because(RejectionReason::UnfitLifecycle)
     }
 
     /// What is refused at the object itself may be what its subresource is for.
@@ -75,6 +81,11 @@ impl Rejected {
             ),
             _ => rejected,
         }
+    }
+
+    fn because(mut self, reason: RejectionReason) -> Self {
+        self.reason = Some(reason);
+        self
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {

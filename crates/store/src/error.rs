@@ -144,6 +144,24 @@ pub enum Error {
         /// What was said, credentials removed.
         text: String,
     },
+    /// The remote asks who comes, and took nobody's word for it.
+    #[error("cannot {attempt} {url}: it asks for credentials and none were accepted")]
+    Unauthenticated {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The remote.
+        url: String,
+    },
+    /// There is no Secret of the name from which the credentials for the remote should come.
+    #[error("cannot {attempt} {url}: {text}")]
+    NoSecret {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The remote.
+        url: String,
+        /// Which one.
+        text: String,
+    },
     /// The journal cannot be read.
     #[error("the intent journal {path} {why}")]
     Journal {
@@ -158,6 +176,15 @@ pub enum Error {
         /// The repository.
         url: String,
     },
+}
+
+/// What is missing where a remote cannot be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Credentials that it accepts.
+    Login,
+    /// The Secret that should hold them.
+    Secret,
 }
 
 impl Error {
@@ -182,13 +209,11 @@ impl Error {
 
     /// Whether credentials were refused, which somebody may renew at the remote's side.
     pub fn is_refused(&self) -> bool {
-        matches!(
-            self,
-            Self::Remote {
-                class: Class::Denied,
-                ..
-            }
-        )
+        match self {
+            Self::Remote { class, .. } => *class == Class::Denied,
+            Self::Unauthenticated { .. } | Self::NoSecret { .. } => true,
+            _ => false,
+        }
     }
 
     /// What kind of failure this is.
@@ -204,7 +229,10 @@ impl Error {
             | Self::Gone { .. }
             | Self::NoBranch { .. }
             | Self::Missing { .. } => Class::NotFound,
-            Self::ReadOnly { .. } | Self::Outside { .. } => Class::Denied,
+            Self::ReadOnly { .. }
+            | Self::Outside { .. }
+            | Self::Unauthenticated { .. }
+            | Self::NoSecret { .. } => Class::Denied,
             Self::TooLarge { .. } => Class::Limit,
             Self::Io { source, .. } => match source.kind() {
                 std::io::ErrorKind::NotFound => Class::NotFound,

@@ -138,6 +138,8 @@ impl fmt::Debug for Credential {
 pub struct CredentialError {
     /// Whether it was refused, or could not be looked up now.
     pub class: Class,
+    /// Whether there is nothing of the name from which they should come.
+    pub absent: bool,
     /// What happened; no secret stands in it.
     pub text: String,
 }

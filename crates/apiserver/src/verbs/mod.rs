@@ -37,7 +37,7 @@ use serde_json::Value;
 use crate::aggregated::Host;
 use crate::authz::{Roles, Setters, Writers};
 use crate::clock::{Clock, Uids, seconds};
-use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
+use crate::gateway::{Authorizer, Gateway, Refusal};
 use crate::metrics::Metrics;
 use crate::registry::Registry;
 
@@ -289,19 +289,7 @@ pub(crate) fn as_stored(resource: &Resource, version: &Version, object: &Object)
 /// Turns a refusal of the gateway into what the client is told.
 #[must_use]
 pub(crate) fn refused(target: &RequestTarget, refusal: Refusal) -> Failure {
-    let (code, reason) = match refusal.class {
-        RefusalClass::BadRequest => (400, Reason::BadRequest),
-        RefusalClass::Invalid => (422, Reason::Invalid),
-        RefusalClass::NotFound => (404, Reason::NotFound),
-        RefusalClass::AlreadyExists => (409, Reason::AlreadyExists),
-        RefusalClass::Conflict => (409, Reason::Conflict),
-        RefusalClass::Denied => (403, Reason::Forbidden),
-        RefusalClass::Unsupported => (405, Reason::MethodNotAllowed),
-        RefusalClass::Unavailable => (503, Reason::ServiceUnavailable),
-        RefusalClass::TimedOut => (504, Reason::Timeout),
-        RefusalClass::Limit => (413, Reason::RequestEntityTooLarge),
-        RefusalClass::Bug => (500, Reason::InternalError),
-    };
+    let (code, reason) = refusal.class.status();
     let resource = &target.resource;
     let kind = if code == 422 {
         &resource.kind

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Class, Condition, ObjectKey, Repository, RepositoryStatus, Status, join_problems};
+use plan::repository::UnreadyReason;
 
 use super::{Turn, cron};
 use crate::discover::Discovered;
@@ -41,7 +42,7 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
     let repository = match &stored.parsed {
         Ok(repository) => repository.clone(),
         Err(problems) => {
-            let condition = failed("Error", &join_problems(problems));
+            let condition = failed(UnreadyReason::Error, &join_problems(problems));
             write(engine, &stored, |status| {
                 status.conditions = vec![condition]
             })
@@ -50,7 +51,7 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
         }
     };
     if let Some(other) = engine.world(|w| registrations::refused(w, &stored)) {
-        let condition = failed("Error", &other);
+        let condition = failed(UnreadyReason::Error, &other);
         write(engine, &stored, |status| {
             status.conditions = vec![condition]
         })
@@ -62,7 +63,7 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
         Err(Error::Stopped) => Err(Error::Stopped),
         Err(error) if error.class() == Class::Conflict => Err(error),
         Err(error) => {
-            let condition = failed("Error", &error.chain());
+            let condition = failed(error.unready(), &error.chain());
             write(engine, &stored, |status| {
                 status.conditions = vec![condition]
             })
@@ -216,8 +217,8 @@ fn summary(problems: &[String]) -> String {
     format!("Repository Ready; left out: {}", named.join("; "))
 }
 
-fn failed(reason: &str, message: &str) -> Condition {
-    Condition::new("Ready", Status::False, reason, message)
+fn failed(reason: UnreadyReason, message: &str) -> Condition {
+    Condition::new("Ready", Status::False, reason.as_str(), message)
 }
 
 /// The status is written where it changed.

@@ -127,6 +127,7 @@ fn unknown_ref(name: &str, url: &str) -> Error {
     let what = format!("{url} has no branch, tag or commit {name:?}");
     Error::Refused {
         class: Class::NotFound,
+        reason: None,
         problems: vec![Problem::new("upstream", what).hint(hint)],
     }
 }

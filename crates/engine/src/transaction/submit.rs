@@ -123,6 +123,7 @@ fn refused(refusal: &store::SubmissionRefusal) -> Error {
         Class::Conflict => Error::conflict(refusal.to_string()),
         class => Error::Refused {
             class,
+            reason: None,
             problems: vec![model::Problem::new("", refusal.to_string())],
         },
     }

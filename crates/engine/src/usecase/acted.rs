@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use model::Revision;
+use plan::revision::RejectionReason;
 
 /// What came of a wish.
 #[derive(Debug, Clone)]
@@ -11,6 +12,6 @@ pub enum Acted {
     Done(Option<Arc<Revision>>),
     /// It was so already.
     Already,
-    /// The verb is not for this revision; why.
-    Skipped(String),
+    /// The verb is not for this revision; why, and in words.
+    Skipped(RejectionReason, String),
 }

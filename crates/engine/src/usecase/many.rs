@@ -313,7 +313,7 @@ async fn carry_out(one: &One, wish: &Wish, held: Held) -> Result<Acted> {
     };
     match fit(revision, verb, seen).map_err(rejected)? {
         Fit::Already => Ok(Acted::Already),
-        Fit::Skipped(why) => Ok(Acted::Skipped(why)),
+        Fit::Skipped(reason, why) => Ok(Acted::Skipped(reason, why)),
         Fit::Move(door, to) => {
             let mut input = Input {
                 lifecycle: to,

@@ -259,6 +259,7 @@ fn rejected(rejected: Rejected) -> Error {
     };
     Error::Refused {
         class: rejected.class,
+        reason: rejected.reason,
         problems: vec![Problem {
             field: rejected.field.unwrap_or_default().to_owned(),
             what,

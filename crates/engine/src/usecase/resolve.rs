@@ -10,7 +10,7 @@ use std::sync::Arc;
 use model::{Choice, Class, Conflict, ConflictState, Files, Resolution, Revision, TreeId};
 use package::conflicts;
 use package::render::Options;
-use plan::revision::save as judge;
+use plan::revision::{RejectionReason, save as judge};
 use serde_json::{Value, json};
 use store::Content;
 use tokio::sync::Semaphore;
@@ -72,7 +72,8 @@ async fn make(
     let engine = transaction.engine();
     let (open, old) = (&held.open, &held.revision);
     if let Err(rejected) = judge(old) {
-        return Ok(Made::Nothing(Acted::Skipped(rejected.message)));
+        let reason = rejected.reason.unwrap_or(RejectionReason::UnfitLifecycle);
+        return Ok(Made::Nothing(Acted::Skipped(reason, rejected.message)));
     }
     let about = |c: &Conflict| decisions.iter().find(|d| d.is_about(c));
     let asked: Vec<(&Conflict, &Choice)> = old
@@ -85,7 +86,10 @@ async fn make(
         asked.iter().copied().filter(|(c, _)| c.blocks()).collect();
     if waiting.is_empty() {
         return Ok(Made::Nothing(match asked.is_empty() {
-            true => Acted::Skipped("it has no such conflict".to_owned()),
+            true => {
+                let why = "it has no such conflict".to_owned();
+                Acted::Skipped(RejectionReason::NoSuchConflict, why)
+            }
             false => Acted::Already,
         }));
     }

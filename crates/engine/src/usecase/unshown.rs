@@ -78,7 +78,11 @@ pub(super) fn merge(before: &Snapshot, save: Save) -> Result<Kept> {
     }
     if !problems.is_empty() {
         let class = Class::Invalid;
-        return Err(Error::Refused { class, problems });
+        return Err(Error::Refused {
+            class,
+            reason: None,
+            problems,
+        });
     }
     let there = |path: &PackagePath| {
         before.files.contains_key(path)

@@ -9,9 +9,14 @@ use crate::world::{NS, World, alice, files_of, input, person};
 
 fn message(world: &World, repository: &str) -> (Status, String) {
     let stored = world.twin.repository(NS, repository).expect("registered");
-    let ready = stored.status.conditions.iter().find(|c| c.kind == "Ready");
-    let ready = ready.expect("a verdict");
+    let ready = stored.status.ready().expect("a verdict");
     (ready.status, ready.message.clone())
+}
+
+fn reason(world: &World, repository: &str) -> String {
+    let stored = world.twin.repository(NS, repository).expect("registered");
+    let ready = stored.status.ready().expect("a verdict");
+    ready.reason.clone()
 }
 
 /// Somebody pushes a package to a branch of any name, over whatever is there.
@@ -154,6 +159,7 @@ async fn a_missing_repository_is_said_and_found_later() {
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let (status, text) = message(&world, "later");
     assert_eq!(status, Status::False);
+    assert_eq!(reason(&world, "later"), "NoRepository");
     assert!(
         text.contains("there is no git repository at file:///git/later.git"),
         "{text}"

@@ -314,11 +314,7 @@ impl Client {
         if !code.is_success() {
             let bytes = answer.into_body().collect_bytes().await.map_err(failed)?;
             let object: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-            let message = object.get("message").and_then(Value::as_str);
-            return Err(ExitFailure::new(message.map_or_else(
-                || format!("the server answers {code}"),
-                str::to_owned,
-            )));
+            return Err(refused(code.as_u16(), &object));
         }
         let frames = answer.into_body().into_data_stream();
         let server = self.server.clone();

@@ -5,6 +5,7 @@ use std::io::{BufReader, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
+use model::Class;
 use objectstore::{Copy, files};
 
 use crate::cli::BackupArgs;
@@ -60,8 +61,7 @@ async fn copy(args: &BackupArgs) -> Result<ExitCode, ExitFailure> {
 
 /// Says where the objects of a cluster are copied: its API server has no such path.
 fn elsewhere(failure: ExitFailure) -> ExitFailure {
-    let message = failure.message();
-    let is_none = message.contains("404") || message.contains("path \"/backup\"");
+    let is_none = matches!(failure.class(), Some(Class::NotFound | Class::Denied));
     if failure.is_hinted() || !is_none {
         return failure;
     }
@@ -98,18 +98,17 @@ mod tests {
 
     #[test]
     fn a_server_that_has_no_copy_is_told_with_the_way_out() {
-        for said in [
-            "the server answers 404 Not Found",
-            "forbidden: User \"ann\" cannot get path \"/backup\"",
-        ] {
-            let failure = elsewhere(ExitFailure::new(said));
+        for class in [Class::NotFound, Class::Denied] {
+            let failure = elsewhere(ExitFailure::new("it says no").of_class(class));
             assert!(
                 failure.text().contains("on a cluster, back up etcd"),
-                "{said}"
+                "{class}"
             );
         }
         assert!(!elsewhere(ExitFailure::new("it broke off")).is_hinted());
-        let hinted = ExitFailure::new("404").hint("start it");
+        let hinted = ExitFailure::new("gone")
+            .of_class(Class::NotFound)
+            .hint("start it");
         assert!(elsewhere(hinted).text().contains("start it"));
     }
 }

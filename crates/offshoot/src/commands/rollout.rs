@@ -7,7 +7,7 @@ mod members;
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use model::{RolledUpstream, RolloutState, RolloutStatus, SetStatus, Status, StepStatus};
+use model::{Class, RolledUpstream, RolloutState, RolloutStatus, SetStatus, Status, StepStatus};
 use plan::set::{PAUSE, RETRY, UNDO};
 use serde_json::{Value, json};
 
@@ -296,7 +296,7 @@ pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, 
                 "the rollout of {name} changed since version {then}: {}",
                 changed(then, &now)
             );
-            let failure = ExitFailure::new(why).conflict();
+            let failure = ExitFailure::new(why).of_class(Class::Conflict);
             return Err(failure.hint(format!(
                 "offshoot rollout status {name} shows it as it is now, version {now}"
             )));
@@ -307,7 +307,7 @@ pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, 
                 "the rollout of {name} changed since it was shown: it is {} now",
                 progress.progress()
             );
-            return Err(ExitFailure::new(why).conflict());
+            return Err(ExitFailure::new(why).of_class(Class::Conflict));
         }
         let (annotations, told) = wish(saying.verb, &set)?;
         let version = api::str_at(&set, &["metadata", "resourceVersion"]);

@@ -9,6 +9,7 @@ mod gone;
 use std::fmt::Write as _;
 
 use model::{Condition, ConflictState, Lifecycle, Status};
+use plan::repository::UnreadyReason;
 use plan::variant::words;
 use serde_json::Value;
 
@@ -130,7 +131,7 @@ fn stands(object: &Value) -> String {
         );
     }
     out.push_str(&left_in_place(object, now));
-    out + &said(&conditions, false)
+    out + &said(&conditions, |_| None)
 }
 
 /// One side of a conflict, as far as it fits a line.
@@ -185,10 +186,11 @@ fn itself(object: &Value) -> String {
     if conditions.is_empty() {
         return "state: nothing is said about it yet\n".to_owned();
     }
-    said(&conditions, object.pointer("/spec/git/secretRef").is_some())
+    let has_secret = object.pointer("/spec/git/secretRef").is_some();
+    said(&conditions, |condition| way_out(condition, has_secret))
 }
 
-fn said(conditions: &[Condition], has_secret: bool) -> String {
+fn said(conditions: &[Condition], way_out: impl Fn(&Condition) -> Option<&'static str>) -> String {
     if conditions.is_empty() {
         return String::new();
     }
@@ -203,51 +205,39 @@ fn said(conditions: &[Condition], has_secret: bool) -> String {
         let colon = if message.is_empty() { "" } else { ": " };
         // Writing to a String cannot fail.
         _ = writeln!(out, "- {kind}={} {reason}{colon}{message}", status.as_str());
-        if let Some(hint) = way_out(message, has_secret) {
+        if let Some(hint) = way_out(c) {
             _ = writeln!(out, "  hint: {hint}");
         }
     }
     out
 }
 
-/// What a person can do about a repository that cannot be opened.
-fn way_out(message: &str, has_secret: bool) -> Option<&'static str> {
-    let ways = [
-        (
-            "there is no git repository at file://",
-            "put it back; for a new one, spec.git.create: true makes a bare one there (repo reg --create)",
-        ),
-        (
-            "none is made where one was",
-            "put it back; for a new one, delete this Repository and register it again (repo unreg, repo reg --create)",
-        ),
-        (
-            "local repositories lie below",
-            "move it, or start offshoot up with --repositories-below DIR",
-        ),
-        (
-            "has no branch",
-            "name another in spec.git.branch, or let spec.git.createBranch: true make it (repo reg --create-branch)",
-        ),
-        (
-            "it asks for credentials and none were accepted",
-            match has_secret {
-                true => {
-                    "mend the user name and password in the Secret that spec.git.secretRef names"
-                }
-                false => {
-                    "make a Secret of type kubernetes.io/basic-auth with username and password, and name it in spec.git.secretRef"
-                }
-            },
-        ),
-    ];
-    if message.contains("secret ") && message.contains(" not found") {
-        return Some(
-            "make the Secret (type kubernetes.io/basic-auth, with username and password), or name another in spec.git.secretRef",
-        );
-    }
-    let found = ways.iter().find(|(part, _)| message.contains(part));
-    found.map(|(_, way)| *way)
+/// What a person can do about a repository that cannot be opened; nothing for a reason that is not known here.
+fn way_out(condition: &Condition, has_secret: bool) -> Option<&'static str> {
+    Some(match UnreadyReason::parse(&condition.reason)? {
+        UnreadyReason::Error => return None,
+        UnreadyReason::NoRepository => {
+            "put it back; for a new one, spec.git.create: true makes a bare one there (repo reg --create)"
+        }
+        UnreadyReason::RepositoryGone => {
+            "put it back; for a new one, delete this Repository and register it again (repo unreg, repo reg --create)"
+        }
+        UnreadyReason::OutsideAllowed => {
+            "move it, or start offshoot up with --repositories-below DIR"
+        }
+        UnreadyReason::NoBranch => {
+            "name another in spec.git.branch, or let spec.git.createBranch: true make it (repo reg --create-branch)"
+        }
+        UnreadyReason::CredentialsRefused if has_secret => {
+            "mend the user name and password in the Secret that spec.git.secretRef names"
+        }
+        UnreadyReason::CredentialsRefused => {
+            "make a Secret of type kubernetes.io/basic-auth with username and password, and name it in spec.git.secretRef"
+        }
+        UnreadyReason::SecretNotFound => {
+            "make the Secret (type kubernetes.io/basic-auth, with username and password), or name another in spec.git.secretRef"
+        }
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The later chapters: upgrades, conflicts, targets that come and go, restarts, the end.
 
 use model::{Conflict, Lifecycle};
+use plan::revision::RejectionReason;
 use serde_json::{Value, json};
 
 use super::packages::{EU2, SETS, SHOP_V2, US2, VARIANTS};
@@ -63,7 +64,7 @@ pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), ExitFai
     story.claim(
         refused
             .as_ref()
-            .is_err_and(|e| e.message().contains("offshoot.dev/Conflicts")),
+            .is_err_and(|e| e.reason() == Some(RejectionReason::OpenGates)),
         "until somebody looks at it, it cannot even be proposed",
         || {
             refused

@@ -187,7 +187,7 @@ impl World {
             tries += 1;
             match self.client()?.put(&door, &revision).await {
                 // The controllers wrote in between: look again, as kubectl and any client does.
-                Err(why) if tries < 10 && why.message().contains("has been modified") => {}
+                Err(why) if tries < 10 && why.is_conflict() => {}
                 other => return other.map(drop),
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use apiserver::gateway::{Attributes, Call, CallAnswer, Refusal, RefusalClass};
 use engine::usecase::{Act, Acted, Many, Wish};
 use model::{Namespace, ObjectKey, ObjectName, Problem, Resolution};
-use plan::revision::RevisionVerb;
+use plan::revision::{RejectionReason, RevisionVerb};
 
 use super::refusal::{invalid, refusal};
 use super::{PackageGateway, caller, unsupported};
@@ -150,7 +150,7 @@ impl Request<'_> {
         let key = ObjectKey::new(namespace, entry.name.clone());
         let late = self.gateway.late.admit_name(&key);
         if let Err(refusal) = self.may(act, &entry.name).await.and(late) {
-            return Ok(Err(refused(&refusal)));
+            return Ok(Err(refused(&refusal, None)));
         }
         Ok(Ok(Wish {
             key,
@@ -237,18 +237,19 @@ impl Request<'_> {
     fn outcome(&self, key: &ObjectKey, acted: engine::Result<Acted>) -> BulkOutcome {
         match acted {
             Ok(Acted::Done(revision)) => BulkOutcome {
-                lifecycle: revision.map_or_else(String::new, |r| r.lifecycle.to_string()),
+                lifecycle: revision.map(|r| r.lifecycle),
                 ..BulkOutcome::of(BulkResult::Done)
             },
             Ok(Acted::Already) => BulkOutcome::of(BulkResult::Already),
-            Ok(Acted::Skipped(why)) => BulkOutcome {
+            Ok(Acted::Skipped(reason, why)) => BulkOutcome {
+                cause: cause(Some(reason)),
                 message: why,
                 ..BulkOutcome::of(BulkResult::Skipped)
             },
             Err(error) => {
                 let mut one = self.one.clone();
                 key.name.as_str().clone_into(&mut one.name);
-                refused(&refusal(&one, &error))
+                refused(&refusal(&one, &error), error.rejection())
             }
         }
     }
@@ -275,23 +276,16 @@ impl Request<'_> {
     }
 }
 
-fn refused(refusal: &Refusal) -> BulkOutcome {
-    let reason = match refusal.class {
-        RefusalClass::BadRequest => "BadRequest",
-        RefusalClass::Invalid => "Invalid",
-        RefusalClass::NotFound => "NotFound",
-        RefusalClass::AlreadyExists => "AlreadyExists",
-        RefusalClass::Conflict => "Conflict",
-        RefusalClass::Denied => "Forbidden",
-        RefusalClass::Unsupported => "MethodNotAllowed",
-        RefusalClass::Unavailable => "ServiceUnavailable",
-        RefusalClass::TimedOut => "Timeout",
-        RefusalClass::Limit => "RequestEntityTooLarge",
-        RefusalClass::Bug => "InternalError",
-    };
+fn refused(refusal: &Refusal, why: Option<RejectionReason>) -> BulkOutcome {
+    let (_, reason) = refusal.class.status();
     BulkOutcome {
-        reason: reason.to_owned(),
+        reason: reason.word().to_owned(),
+        cause: cause(why),
         message: refusal.message.clone(),
         ..BulkOutcome::of(BulkResult::Refused)
     }
+}
+
+fn cause(why: Option<RejectionReason>) -> String {
+    why.map_or("", RejectionReason::as_str).to_owned()
 }

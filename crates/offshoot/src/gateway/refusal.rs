@@ -3,6 +3,7 @@
 use apiserver::gateway::{Call, Cause, Refusal, RefusalClass};
 use engine::Error;
 use model::{Class, Problem, join_problems};
+use plan::revision::RejectionReason;
 
 /// What a client is told of a failure.
 pub(super) fn refusal(call: &Call, error: &Error) -> Refusal {
@@ -12,28 +13,29 @@ pub(super) fn refusal(call: &Call, error: &Error) -> Refusal {
     if !hints.is_empty() {
         text = format!("{text} ({})", hints.join("; "));
     }
-    let mut refusal = of_class(call, error.class(), &text);
-    refusal.causes = causes(problems);
+    let reason = error.rejection();
+    let mut refusal = of_class(call, (error.class(), reason), &text);
+    refusal.causes = causes(problems, reason);
     if refusal.class == RefusalClass::Invalid && refusal.causes.is_empty() {
         // kubectl prints the causes alone: without one it would say nothing but that it is invalid.
         let field = match call.resource.as_str() {
             "packagerevisionresources" => "spec.resources",
             _ => "spec",
         };
-        refusal.causes = causes(&[Problem::new(field, text)]);
+        refusal.causes = causes(&[Problem::new(field, text)], reason);
     }
     refusal
 }
 
 /// What a client is told of input that cannot be understood.
 pub(super) fn invalid(call: &Call, problems: &[Problem]) -> Refusal {
-    let mut refusal = of_class(call, Class::Invalid, &join_problems(problems));
-    refusal.causes = causes(problems);
+    let mut refusal = of_class(call, (Class::Invalid, None), &join_problems(problems));
+    refusal.causes = causes(problems, None);
     refusal
 }
 
 /// The words that the Kubernetes API puts before a message of each class.
-fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
+fn of_class(call: &Call, (class, reason): (Class, Option<RejectionReason>), text: &str) -> Refusal {
     let resource = format!("{}.{}", call.resource, call.group);
     let name = &call.name;
     let kind = match call.resource.as_str() {
@@ -53,7 +55,7 @@ fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
             let asked = format!("{resource} {name:?} not found");
             (RefusalClass::NotFound, text.replace(&revision, &asked))
         }
-        Class::Conflict if text.contains("already exists") => {
+        Class::Conflict if reason == Some(RejectionReason::AlreadyExists) => {
             (RefusalClass::Conflict, text.to_owned())
         }
         Class::Conflict => (
@@ -78,7 +80,9 @@ fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
     }
 }
 
-fn causes(problems: &[Problem]) -> Vec<Cause> {
+/// The causes of a refusal, with its reason for programs, or else that of a field that is wrong.
+fn causes(problems: &[Problem], reason: Option<RejectionReason>) -> Vec<Cause> {
+    let reason = reason.map_or("FieldValueInvalid", RejectionReason::as_str);
     let cause = |p: &Problem| {
         // A cause names its field apart from its message; where nothing else is named, it is the object.
         let field = if p.field.is_empty() {
@@ -94,7 +98,7 @@ fn causes(problems: &[Problem]) -> Vec<Cause> {
         let hint = p.hint.as_ref().map(|hint| format!(" ({hint})"));
         Cause {
             field: field.to_owned(),
-            reason: "FieldValueInvalid".to_owned(),
+            reason: reason.to_owned(),
             message: format!("{what}{}", hint.unwrap_or_default()),
         }
     };
@@ -112,7 +116,7 @@ mod tests {
             hint: Some("look at it".to_owned()),
             ..Problem::new("spec.tasks", "spec.tasks: field is immutable")
         };
-        let told: Vec<String> = causes(&[plain, with_hint])
+        let told: Vec<String> = causes(&[plain, with_hint], None)
             .into_iter()
             .map(|cause| format!("{}: {}", cause.field, cause.message))
             .collect();
@@ -123,5 +127,13 @@ mod tests {
                 "spec.tasks: field is immutable (look at it)"
             ]
         );
+        let gates = Problem::new("spec.lifecycle", "readiness conditions not met: mine");
+        for (reason, word) in [
+            (None, "FieldValueInvalid"),
+            (Some(RejectionReason::OpenGates), "OpenGates"),
+        ] {
+            let told = causes(std::slice::from_ref(&gates), reason);
+            assert_eq!(told[0].reason, word);
+        }
     }
 }

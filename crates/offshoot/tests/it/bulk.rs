@@ -13,7 +13,7 @@ use crate::process::{Process, git, push, wait_for};
 
 pub(crate) const SETS: &str =
     "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
-const BULK: &str = "/apis/fleet.offshoot.dev/v1alpha1/namespaces/default/bulkchanges";
+pub(crate) const BULK: &str = "/apis/fleet.offshoot.dev/v1alpha1/namespaces/default/bulkchanges";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
 
 /// Exit code, standard output and standard error.

@@ -135,6 +135,8 @@ pub struct Rendered {
     pub files: Files,
     /// What happened.
     pub status: RenderStatus,
+    /// Whether nothing ran since a file cannot be read.
+    pub unreadable: bool,
     /// With [`Options::trace`]: the functions that changed anything, by name or image, in order.
     pub changed_by: Vec<String>,
     /// What did not stop it, but was hardly meant: fields of a Kptfile that nobody knows, files that are no YAML and that
@@ -155,6 +157,7 @@ pub struct Render {
     steps: Vec<FunctionResult>,
     execution_error: Option<String>,
     error: Option<String>,
+    unreadable: bool,
     mirrored: bool,
     changed_by: Vec<String>,
     /// The bytes of what functions reported.
@@ -191,6 +194,7 @@ impl Render {
                 let mut render = Self::with(files, options, Plan::default(), parsed);
                 render.mirrored = mirrored;
                 render.error = Some(format!("pkg.read: {error}"));
+                render.unreadable = true;
                 render
             }
         }
@@ -219,6 +223,7 @@ impl Render {
             cursor: 0,
             steps: Vec::new(),
             execution_error: None,
+            unreadable: error.is_some(),
             error,
             mirrored: true,
             changed_by: Vec::new(),
@@ -410,6 +415,7 @@ impl Render {
                     return Rendered {
                         files: written,
                         status,
+                        unreadable: self.unreadable,
                         changed_by,
                         warnings: self.warnings(),
                     };
@@ -429,6 +435,7 @@ impl Render {
         Rendered {
             files,
             status,
+            unreadable: self.unreadable,
             changed_by,
             warnings: self.warnings(),
         }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use model::{Class, Door, Lifecycle, Revision, RevisionNumber, TreeId, transition};
 
-use super::Rejected;
 use super::many::is_as_seen;
 use super::update::gates;
+use super::{Rejected, RejectionReason};
 use crate::variant::RevisionRef;
 
 /// On an approval: the tree of the package that was seen; another one is refused.
@@ -120,7 +120,9 @@ fn base(o: &ApproveObserved) -> Result<(), Rejected> {
             o.revision.package, o.branch
         ),
     };
-    Err(Rejected::new(Class::Conflict, message).hint(hint))
+    Err(Rejected::new(Class::Conflict, message)
+        .because(RejectionReason::OutdatedBase)
+        .hint(hint))
 }
 
 /// The next number of a package: beyond every one that was ever given, gaps allowed (X5).

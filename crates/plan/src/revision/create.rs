@@ -11,7 +11,7 @@ use model::{
     Revision, Strategy, Task, TreeId, WorkspaceName,
 };
 
-use super::Rejected;
+use super::{Rejected, RejectionReason};
 use crate::variant::{RepositorySummary, base_of};
 
 /// What is asked for.
@@ -171,6 +171,7 @@ fn unique(o: &CreateObserved) -> Result<(), Rejected> {
             r.package, r.repository, r.workspace
         ),
     )
+    .because(RejectionReason::AlreadyExists)
     .hint("choose another spec.workspaceName"))
 }
 
@@ -264,14 +265,17 @@ fn first(o: &CreateObserved, verb: &str) -> Result<(), Rejected> {
     let further = "make subsequent revisions using `copy`";
     if verb == "init" {
         let text = format!("package \"{package}\" already exists in repository \"{repo}\"");
-        return Err(Rejected::new(Class::Conflict, text).hint(further));
+        return Err(Rejected::new(Class::Conflict, text)
+            .because(RejectionReason::AlreadyExists)
+            .hint(further));
     }
     Err(Rejected::new(
         Class::Conflict,
         format!(
             "`{verb}` cannot create a new revision for package \"{package}\" that already exists in repo \"{repo}\"; {further}"
         ),
-    ))
+    )
+    .because(RejectionReason::AlreadyExists))
 }
 
 fn find<'a>(o: &'a CreateObserved, name: &ObjectName) -> Result<&'a Arc<Revision>, Rejected> {

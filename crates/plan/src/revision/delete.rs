@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Class, Lifecycle, Revision, Task};
 
-use super::Rejected;
+use super::{Rejected, RejectionReason};
 use crate::variant::RevisionRef;
 
 /// What there is.
@@ -48,7 +48,8 @@ pub fn delete(o: &DeleteObserved) -> Result<DeletePlan, Rejected> {
         return Err(Rejected::new(
             Class::Denied,
             "published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion",
-        ));
+        )
+        .because(RejectionReason::DeletionNotProposed));
     }
     let holding = o.followers.iter().filter(|f| holds(f, revision));
     let mut names: Vec<&str> = holding.map(|f| f.revision.key.name.as_str()).collect();

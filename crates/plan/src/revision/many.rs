@@ -5,7 +5,7 @@
 
 use model::{Class, Door, Lifecycle, Revision};
 
-use super::Rejected;
+use super::{Rejected, RejectionReason};
 use crate::conflicts;
 use crate::variant::words;
 
@@ -80,8 +80,8 @@ pub enum Fit {
     },
     /// It is so already.
     Already,
-    /// The verb is not for a revision in this lifecycle; why.
-    Skipped(String),
+    /// The verb is not for the revision as it stands; why, and in words.
+    Skipped(RejectionReason, String),
 }
 
 /// What a verb means for a revision, of which the caller saw this tree (if any was stated).
@@ -102,15 +102,12 @@ pub fn fit(revision: &Revision, verb: RevisionVerb, seen: Option<&str>) -> Resul
         return Ok(meant);
     };
     // A draft that is to be approved is none of the verb's, whatever waits in it.
-    let what = match meant {
-        Fit::Skipped(_) => "it is a draft with conflicts to decide",
-        _ => IN_CONFLICT,
+    let (reason, what) = match meant {
+        Fit::Skipped(reason, _) => (reason, "it is a draft with conflicts to decide"),
+        _ => (RejectionReason::OpenConflicts, "it has conflicts to decide"),
     };
-    Ok(Fit::Skipped(format!("{what}; {why}")))
+    Ok(Fit::Skipped(reason, format!("{what}; {why}")))
 }
-
-/// How the reason begins why a revision is left that the verb would be for: somebody has to decide its conflicts first.
-pub const IN_CONFLICT: &str = "it has conflicts to decide";
 
 /// What somebody has to decide before a draft can be proposed or approved: of many, those that are ready go on without it.
 fn in_conflict(revision: &Revision) -> Option<String> {
@@ -125,24 +122,26 @@ fn in_conflict(revision: &Revision) -> Option<String> {
 /// What a verb means for a revision of this name in this lifecycle.
 pub fn meant(name: &str, now: Lifecycle, verb: RevisionVerb) -> Fit {
     use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
+    let unfit = |why: String| Fit::Skipped(RejectionReason::UnfitLifecycle, why);
     match (verb, now) {
         (RevisionVerb::Propose, Draft) => Fit::Move(Door::Main, Proposed),
         (RevisionVerb::Propose, Proposed)
         | (RevisionVerb::Approve, Published)
         | (RevisionVerb::ProposeDeletion, DeletionProposed) => Fit::Already,
-        (RevisionVerb::Propose, _) => Fit::Skipped(format!("cannot propose {now} package")),
+        (RevisionVerb::Propose, _) => unfit(format!("cannot propose {now} package")),
         (RevisionVerb::Approve, Proposed) => Fit::Move(Door::Approval, Published),
         (RevisionVerb::Approve, _) => {
-            Fit::Skipped(format!("cannot change approval from {now} to Published"))
+            unfit(format!("cannot change approval from {now} to Published"))
         }
         (RevisionVerb::Reject, Proposed) => Fit::Move(Door::Approval, Draft),
         (RevisionVerb::Reject, DeletionProposed) => Fit::Move(Door::Approval, Published),
-        (RevisionVerb::Reject, _) => Fit::Skipped(format!("cannot reject {name} with lifecycle '{now}'")),
+        (RevisionVerb::Reject, _) => unfit(format!("cannot reject {name} with lifecycle '{now}'")),
         (RevisionVerb::ProposeDeletion, Published) => Fit::Move(Door::Main, DeletionProposed),
-        (RevisionVerb::ProposeDeletion, _) => Fit::Skipped(format!(
+        (RevisionVerb::ProposeDeletion, _) => unfit(format!(
             "can only propose published packages for deletion; package {name} is not published"
         )),
         (RevisionVerb::Delete, Published) => Fit::Skipped(
+            RejectionReason::DeletionNotProposed,
             "published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion"
                 .to_owned(),
         ),
@@ -166,6 +165,7 @@ pub fn is_as_seen(revision: &Revision, seen: Option<&str>) -> Result<(), Rejecte
         Class::Conflict,
         format!("'{name}' holds tree {tree}, not {seen}, which was seen"),
     )
+    .because(RejectionReason::ChangedSinceSeen)
     .hint(format!(
         "look at it again: `offshoot rpkg pull {name}`; its tree is status.offshoot.tree"
     )))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Class, Door, Lifecycle, Revision, transition};
 
-use super::{Rejected, rebase};
+use super::{Rejected, RejectionReason, rebase};
 use crate::conflicts;
 use crate::variant::words;
 
@@ -223,6 +223,7 @@ pub(super) fn gates(revision: &Revision, at: Lifecycle, open: &[&str]) -> Result
         field: Some("spec.lifecycle"),
         ..Rejected::new(Class::Invalid, message)
     }
+    .because(RejectionReason::OpenGates)
     .hint(ways.join("; ")))
 }
 
@@ -252,5 +253,6 @@ pub fn save(revision: &Revision) -> Result<(), Rejected> {
                 revision.lifecycle
             ),
         )
-    })
+    }
+    .because(RejectionReason::UnfitLifecycle))
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use model::{Class, Lifecycle, Revision};
-use plan::revision::{Fit, IN_CONFLICT, RevisionVerb, fit};
+use plan::revision::{Fit, RejectionReason, RevisionVerb, fit};
 
 use crate::wire::{Json, revision};
 
@@ -17,7 +17,7 @@ fn brief(fit: &Fit) -> String {
         Fit::Delete { approves: true } => "deleted by an approver".to_owned(),
         Fit::Delete { approves: false } => "deleted".to_owned(),
         Fit::Already => "already".to_owned(),
-        Fit::Skipped(why) => format!("skipped: {why}"),
+        Fit::Skipped(reason, why) => format!("skipped as {}: {why}", reason.as_str()),
     }
 }
 
@@ -36,23 +36,23 @@ fn each_verb_fits_skips_or_is_done_already_in_each_lifecycle() {
         table,
         "propose Draft: Proposed by Main\n\
          propose Proposed: already\n\
-         propose Published: skipped: cannot propose Published package\n\
-         propose DeletionProposed: skipped: cannot propose DeletionProposed package\n\
-         approve Draft: skipped: cannot change approval from Draft to Published\n\
+         propose Published: skipped as UnfitLifecycle: cannot propose Published package\n\
+         propose DeletionProposed: skipped as UnfitLifecycle: cannot propose DeletionProposed package\n\
+         approve Draft: skipped as UnfitLifecycle: cannot change approval from Draft to Published\n\
          approve Proposed: Published by Approval\n\
          approve Published: already\n\
-         approve DeletionProposed: skipped: cannot change approval from DeletionProposed to Published\n\
-         reject Draft: skipped: cannot reject deploy.shop.v1 with lifecycle 'Draft'\n\
+         approve DeletionProposed: skipped as UnfitLifecycle: cannot change approval from DeletionProposed to Published\n\
+         reject Draft: skipped as UnfitLifecycle: cannot reject deploy.shop.v1 with lifecycle 'Draft'\n\
          reject Proposed: Draft by Approval\n\
-         reject Published: skipped: cannot reject deploy.shop.v1 with lifecycle 'Published'\n\
+         reject Published: skipped as UnfitLifecycle: cannot reject deploy.shop.v1 with lifecycle 'Published'\n\
          reject DeletionProposed: Published by Approval\n\
-         propose-delete Draft: skipped: can only propose published packages for deletion; package deploy.shop.v1 is not published\n\
-         propose-delete Proposed: skipped: can only propose published packages for deletion; package deploy.shop.v1 is not published\n\
+         propose-delete Draft: skipped as UnfitLifecycle: can only propose published packages for deletion; package deploy.shop.v1 is not published\n\
+         propose-delete Proposed: skipped as UnfitLifecycle: can only propose published packages for deletion; package deploy.shop.v1 is not published\n\
          propose-delete Published: DeletionProposed by Main\n\
          propose-delete DeletionProposed: already\n\
          delete Draft: deleted\n\
          delete Proposed: deleted\n\
-         delete Published: skipped: published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion\n\
+         delete Published: skipped as DeletionNotProposed: published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion\n\
          delete DeletionProposed: deleted by an approver\n"
     );
 }
@@ -72,6 +72,7 @@ fn another_tree_than_the_one_that_was_seen_is_refused_by_every_verb() {
             );
             let refused = fit(&revision, verb, Some(other)).expect_err("it was not seen");
             assert_eq!(refused.class, Class::Conflict);
+            assert_eq!(refused.reason, Some(RejectionReason::ChangedSinceSeen));
             assert!(refused.message.contains(&tree) && refused.message.contains(other));
         }
     }
@@ -91,17 +92,26 @@ fn what_has_conflicts_to_decide_is_neither_proposed_nor_approved_with_others() {
     ] {
         let world = serde_json::json!({"state": state, "conflicts": "2", "gates": ["offshoot.dev/Conflicts"]});
         let found = fit(&revision(&Json(world), ""), verb, None).expect("nothing was seen");
-        let why = match &found {
-            Fit::Skipped(why) => why.as_str(),
-            _ => "",
+        let (reason, why) = match &found {
+            Fit::Skipped(reason, why) => (Some(*reason), why.as_str()),
+            _ => (None, ""),
         };
         let told = why.contains(" conflicts to decide; ")
             && why.contains("offshoot why pkgrev/deploy.shop.v1");
         assert_eq!(told, skips, "{state} {verb:?}: {found:?}");
         // A draft is nothing that is approved: that its conflicts wait is said, and keeps nobody.
         let fits = (state, verb) != ("Draft", RevisionVerb::Approve);
-        assert_eq!(why.starts_with(IN_CONFLICT), skips && fits, "{found:?}");
+        let waits = reason == Some(RejectionReason::OpenConflicts);
+        assert_eq!(waits, skips && fits, "{found:?}");
     }
+}
+
+#[test]
+fn each_reason_has_a_word_that_is_read_again() {
+    for reason in RejectionReason::ALL {
+        assert_eq!(RejectionReason::parse(reason.as_str()), Some(reason));
+    }
+    assert_eq!(RejectionReason::parse("FieldValueInvalid"), None);
 }
 
 #[test]

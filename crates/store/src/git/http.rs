@@ -25,6 +25,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use crate::disk::Who;
+use crate::error::Missing;
 use crate::lru::lock;
 use crate::remote::Credential;
 
@@ -33,6 +34,8 @@ use crate::remote::Credential;
 pub(crate) struct NoAnswer {
     pub(crate) class: Class,
     pub(crate) text: String,
+    /// What it was asked without, if that is why.
+    pub(crate) missing: Option<Missing>,
     /// Whether the other side may have acted all the same.
     pub(crate) acted: bool,
     /// Whether a question broke off that was being answered: it may be asked again at once.
@@ -44,6 +47,7 @@ impl NoAnswer {
         Self {
             class,
             text: text.into(),
+            missing: None,
             acted: false,
             broke: false,
         }
@@ -153,7 +157,10 @@ pub(crate) async fn ask(
 ) -> Result<(), NoAnswer> {
     let place =
         parse(ask.url).ok_or_else(|| NoAnswer::before(Class::Invalid, "it is no HTTP URL"))?;
-    let denied = |e: crate::CredentialError| NoAnswer::before(e.class, e.text);
+    let denied = |e: crate::CredentialError| NoAnswer {
+        missing: e.absent.then_some(Missing::Secret),
+        ..NoAnswer::before(e.class, e.text)
+    };
     let authorization = header(&who.credential(ask.url).await.map_err(denied)?);
     let bundle = who.ca_bundle(ask.url).await.map_err(denied)?;
     let post = ask.body.is_some();
@@ -308,6 +315,7 @@ async fn exchange(
     let lost = |e: &dyn std::fmt::Display| NoAnswer {
         class: Class::Unavailable,
         text: format!("the connection was lost: {e}"),
+        missing: None,
         acted: post,
         broke: !post,
     };
@@ -387,6 +395,7 @@ fn refusal(status: StatusCode, headers: &HeaderMap, post: bool) -> NoAnswer {
     NoAnswer {
         class,
         text,
+        missing: (status == StatusCode::UNAUTHORIZED).then_some(Missing::Login),
         acted,
         broke: false,
     }

@@ -11,7 +11,7 @@ use model::Class;
 
 use crate::RefName;
 use crate::disk::{Moved, PushStep, Pushed, RawEdit, RawRefs, Upstream, Who};
-use crate::error::{Error, Result};
+use crate::error::{Error, Missing, Result};
 use crate::git::disk::GitDisk;
 use crate::git::transport::{Mute, Said};
 use crate::refname::mirrored;
@@ -76,12 +76,18 @@ impl GitDisk {
             },
             Ok(said) => {
                 let class = classify(&said.err).unwrap_or(Class::Unavailable);
-                Err(self.git.error(attempt, class, &essence(&said.err)))
+                Err(self.said(attempt, class, &said.err))
             }
             Err(Mute::Start(error)) => Err(error),
             Err(Mute::Cut(cut)) => Err(self.git.error(attempt, Class::Unavailable, cut.text())),
             Err(Mute::Much) => Err(self.too_many_refs(attempt)),
         }
+    }
+
+    /// The failure of a remote that git told of.
+    fn said(&self, attempt: &'static str, class: Class, err: &str) -> Error {
+        let (missing, text) = essence(err);
+        self.git.missing(missing, attempt, class, text)
     }
 
     fn bring_objects(&self, refs: &RawRefs, who: &Who) -> Result<()> {
@@ -248,7 +254,7 @@ impl GitDisk {
         }
         match classify(&said.err) {
             // Said before anything was sent.
-            Some(class) => Err(self.git.error("push to", class, &essence(&said.err))),
+            Some(class) => Err(self.said("push to", class, &said.err)),
             None => Ok(Pushed::Unheard),
         }
     }
@@ -346,16 +352,9 @@ fn classify(err: &str) -> Option<Class> {
 
 /// What git's words come to. What the other side answered is not repeated: whoever may name an address must not
 /// read with our eyes what is served there.
-fn essence(err: &str) -> String {
-    const KNOWN: [(&str, &str); 11] = [
-        (
-            "terminal prompts disabled",
-            "it asks for credentials and none were accepted",
-        ),
-        (
-            "Authentication failed",
-            "it asks for credentials and none were accepted",
-        ),
+fn essence(err: &str) -> (Option<Missing>, String) {
+    const LOGIN: [&str; 2] = ["terminal prompts disabled", "Authentication failed"];
+    const KNOWN: [(&str, &str); 9] = [
         (
             "not our ref",
             "it lists an object that it does not hand out (not our ref)",
@@ -378,12 +377,15 @@ fn essence(err: &str) -> String {
         said.split_once("': ").map(|(_, said)| said.trim())
     });
     if let Some(said) = reached {
-        return said.chars().take(400).collect();
+        return (None, said.chars().take(400).collect());
+    }
+    if LOGIN.iter().any(|part| err.contains(part)) {
+        let said = "it asks for credentials and none were accepted";
+        return (Some(Missing::Login), said.to_owned());
     }
     let known = KNOWN.iter().find(|(part, _)| err.contains(part));
-    known
-        .map_or("git could not read its answer", |(_, said)| said)
-        .to_owned()
+    let said = known.map_or("git could not read its answer", |(_, said)| said);
+    (None, said.to_owned())
 }
 
 #[cfg(test)]
@@ -418,7 +420,7 @@ mod tests {
                 "it lists an object that it does not hand out (not our ref)",
             ),
         ] {
-            assert_eq!(essence(err), told);
+            assert_eq!(essence(err).1, told);
         }
     }
 }

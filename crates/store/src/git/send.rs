@@ -32,6 +32,7 @@ impl GitDisk {
         let failed = |cut: Cut, acted| NoAnswer {
             class: Class::Unavailable,
             text: cut.text().to_owned(),
+            missing: None,
             acted,
             broke: false,
         };
@@ -53,6 +54,16 @@ impl GitDisk {
         said.unwrap_or_else(|cut| Err(failed(cut, post)))
     }
 
+    fn unanswered(&self, attempt: &'static str, failure: NoAnswer) -> Error {
+        let NoAnswer {
+            missing,
+            class,
+            text,
+            ..
+        } = failure;
+        self.git.missing(missing, attempt, class, text)
+    }
+
     /// What the other side advertises, heard to its end; `None` if it does not speak the smart protocol.
     fn listen(&self, service: &'static str, who: &Who) -> Result<Option<Advertisement>, NoAnswer> {
         let path = format!("/info/refs?service={service}");
@@ -63,6 +74,7 @@ impl GitDisk {
             within.then_some(()).ok_or_else(|| NoAnswer {
                 class: Class::Limit,
                 text: bounds.too_many_refs(),
+                missing: None,
                 acted: false,
                 broke: false,
             })
@@ -73,6 +85,7 @@ impl GitDisk {
             Err(Unread::Cut) => Err(NoAnswer {
                 class: Class::Unavailable,
                 text: "the list of its refs breaks off".to_owned(),
+                missing: None,
                 acted: false,
                 broke: true,
             }),
@@ -90,7 +103,7 @@ impl GitDisk {
             Err(failure) if failure.broke => self.listen(service, who),
             said => said,
         };
-        let read = said.map_err(|f| self.git.error(attempt, f.class, &f.text))?;
+        let read = said.map_err(|failure| self.unanswered(attempt, failure))?;
         let Some(read) = read else {
             return Ok(None);
         };
@@ -169,6 +182,7 @@ impl GitDisk {
                 within.then_some(()).ok_or_else(|| NoAnswer {
                     class: Class::Limit,
                     text: "its answer to a push does not end".to_owned(),
+                    missing: None,
                     acted: true,
                     broke: false,
                 })
@@ -177,7 +191,7 @@ impl GitDisk {
         match heard {
             Ok(()) => Ok(Some(PushReport::parse(&said)).filter(|r| r.complete)),
             Err(failure) if failure.acted => Ok(None),
-            Err(failure) => Err(self.git.error("push to", failure.class, &failure.text)),
+            Err(failure) => Err(self.unanswered("push to", failure)),
         }
     }
 

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
 use crate::disk::Who;
-use crate::error::{Error, Result};
+use crate::error::{Error, Missing, Result};
 use crate::git::bounds::{Bounds, Cut, end};
 use crate::git::private;
 use crate::remote::Credential;
@@ -122,9 +122,27 @@ impl Git {
         }
     }
 
+    /// The same of a failure that may be for want of something.
+    pub(crate) fn missing(
+        &self,
+        missing: Option<Missing>,
+        attempt: &'static str,
+        class: Class,
+        text: String,
+    ) -> Error {
+        let url = self.url.clone();
+        match missing {
+            Some(Missing::Login) => Error::Unauthenticated { attempt, url },
+            Some(Missing::Secret) => Error::NoSecret { attempt, url, text },
+            None => self.error(attempt, class, &text),
+        }
+    }
+
     async fn secret(&self, who: &Who) -> Result<Secret> {
-        let failed =
-            |e: crate::CredentialError| self.error("read the credentials for", e.class, &e.text);
+        let failed = |e: crate::CredentialError| {
+            let missing = e.absent.then_some(Missing::Secret);
+            self.missing(missing, "read the credentials for", e.class, e.text)
+        };
         let mut secret = Secret::default();
         match who.credential(&self.url).await.map_err(failed)? {
             Credential::None => {}

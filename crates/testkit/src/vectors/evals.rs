@@ -150,6 +150,7 @@ pub fn run(eval: &Eval, files: Files, drive: impl Fn(Render) -> Rendered) -> Ren
     let mut rendered = Rendered {
         files,
         status: RenderStatus::default(),
+        unreadable: false,
         changed_by: Vec::new(),
         warnings: Vec::new(),
     };

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use api::{BulkOutcome, BulkResult};
+use objects::Reason;
 use plan::revision::RevisionVerb;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -152,7 +153,7 @@ fn undeletable(revision: Option<&Revision>) -> Option<BulkOutcome> {
 fn written(answered: Answered, shown: &[Entry], dry_run: bool) -> Value {
     let told = &answered.told;
     let is_changed = |(_, outcome): &&Told| {
-        outcome.result == BulkResult::Refused && outcome.reason == "Conflict"
+        outcome.result == BulkResult::Refused && outcome.reason == Reason::Conflict.word()
     };
     let results = told.iter().map(|one| {
         let (name, outcome) = one;

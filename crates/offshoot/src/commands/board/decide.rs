@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use api::{BulkOutcome, BulkResult};
 use model::{Choice, Conflict, Files, Resolution, Revision};
+use objects::Reason;
 use package::conflicts;
 use serde_json::{Value, json};
 
@@ -113,22 +114,22 @@ fn missed(shown: &Entry, found: Option<&Revision>) -> BulkOutcome {
     let (result, reason, message) = match found.map(|d| d.tree.to_string()) {
         Some(tree) if shown.tree.as_deref() != Some(tree.as_str()) => (
             BulkResult::Refused,
-            "Conflict",
+            Reason::Conflict,
             format!("it holds tree {tree} by now, and nothing was decided in it"),
         ),
         Some(_) => (
             BulkResult::Skipped,
-            "",
+            Reason::Unknown,
             "it has no such conflict any more".to_owned(),
         ),
         None => (
             BulkResult::Skipped,
-            "",
+            Reason::Unknown,
             "it is no draft with conflicts any more".to_owned(),
         ),
     };
     BulkOutcome {
-        reason: reason.to_owned(),
+        reason: reason.word().to_owned(),
         message,
         ..BulkOutcome::of(result)
     }

@@ -45,14 +45,14 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, ExitFailure> {
     }
     match &rendered.status.error {
         None => Ok(ExitCode::SUCCESS),
-        Some(why) => Err(refused(args, &rendered.status, why)),
+        Some(why) => Err(refused(args, rendered.unreadable, why)),
     }
 }
 
 /// Why nothing was rendered; before any function ran, it is a file that cannot be read.
-fn refused(args: &RenderArgs, status: &RenderStatus, why: &str) -> ExitFailure {
+fn refused(args: &RenderArgs, unreadable: bool, why: &str) -> ExitFailure {
     let failure = ExitFailure::new(format!("cannot render {}: {why}", args.directory.display()));
-    if status.steps.is_empty() && why.contains(": line ") {
+    if unreadable {
         return failure.hint("mend the file; one that is no resource can be listed in .krmignore");
     }
     failure

@@ -3,6 +3,7 @@
 mod register;
 mod sync;
 
+use model::Class;
 use serde_json::Value;
 
 use crate::cli::remote::{Repo, RepoArgs};
@@ -71,7 +72,7 @@ async fn unregister(client: &Client, name: &str, keep_secret: bool) -> Result<St
                 .await;
             // It may have gone before.
             if let Err(failure) = gone
-                && !failure.message().ends_with(" not found")
+                && failure.class() != Some(Class::NotFound)
             {
                 return Err(failure);
             }

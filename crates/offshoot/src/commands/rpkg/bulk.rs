@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use api::{BulkOutcome, BulkResult};
-use plan::revision::{IN_CONFLICT, RevisionVerb};
+use plan::revision::{RejectionReason, RevisionVerb};
 use serde_json::{Value, json};
 
 use super::entry::Entry;
@@ -170,17 +170,8 @@ async fn ask(
 
 fn results(answer: &Value) -> Vec<Told> {
     let results = answer.pointer("/status/results").and_then(Value::as_array);
-    let one = |result: &Value| {
-        let text = |key| api::str_at(result, &[key]).unwrap_or_default().to_owned();
-        let outcome = BulkOutcome {
-            result: BulkResult::parse(&text("result"))?,
-            reason: text("reason"),
-            message: text("message"),
-            lifecycle: text("lifecycle"),
-        };
-        Some((text("name"), outcome))
-    };
-    results.into_iter().flatten().filter_map(one).collect()
+    let results = results.into_iter().flatten();
+    results.filter_map(BulkOutcome::read).collect()
 }
 
 async fn one_by_one(
@@ -193,6 +184,7 @@ async fn one_by_one(
     for entry in piece {
         let outcome = lifecycle::one(client, entry, verb, dry_run).await;
         let outcome = outcome.unwrap_or_else(|why| BulkOutcome {
+            cause: why.reason().map_or("", RejectionReason::as_str).to_owned(),
             message: why.message().to_owned(),
             ..BulkOutcome::of(BulkResult::Refused)
         });
@@ -240,7 +232,7 @@ fn tell(asked: Asked<'_>, all: &[Told], dry_run: bool) -> usize {
     let failed: Vec<&Told> = failures.into_iter().flat_map(of).collect();
     if failed.len() <= NAMED {
         for (name, outcome) in &failed {
-            let why = ExitFailure::new(outcome.message.clone());
+            let why = lifecycle::failure(outcome);
             let why = match asked {
                 Asked::Verb(verb) => lifecycle::told(name, verb, why),
                 Asked::Resolve(_) => why.of_thing(&format!("{name} failed")),
@@ -285,12 +277,13 @@ pub(crate) fn summary(asked: Asked<'_>, all: &[Told]) -> String {
 
 /// Whether a revision holds another tree than the one that was seen: each has trees of its own, and the reason is one.
 fn is_changed(outcome: &BulkOutcome) -> bool {
-    outcome.message.contains(", which was seen")
+    RejectionReason::parse(&outcome.cause) == Some(RejectionReason::ChangedSinceSeen)
 }
 
 /// Whether a revision waits for somebody to decide its conflicts.
 fn is_in_conflict(outcome: &BulkOutcome) -> bool {
-    outcome.result == BulkResult::Skipped && outcome.message.starts_with(IN_CONFLICT)
+    let reason = RejectionReason::parse(&outcome.cause);
+    outcome.result == BulkResult::Skipped && reason == Some(RejectionReason::OpenConflicts)
 }
 
 /// One line for each reason, with the names of the first.
@@ -329,8 +322,9 @@ mod tests {
         }
     }
 
-    fn told(name: &str, result: BulkResult, message: &str) -> Told {
+    fn told(name: &str, result: BulkResult, cause: &str, message: &str) -> Told {
         let outcome = BulkOutcome {
+            cause: cause.to_owned(),
             message: message.to_owned(),
             ..BulkOutcome::of(result)
         };
@@ -360,15 +354,15 @@ mod tests {
 
     #[test]
     fn one_summary_counts_everything_and_reasons_are_told_once() {
-        let mut all = vec![told("a", BulkResult::Done, "")];
+        let mut all = vec![told("a", BulkResult::Done, "", "")];
         for n in 0..12 {
             let name = format!("b{n:02}");
             let why = format!("cannot reject {name} with lifecycle 'Draft'");
-            all.push(told(&name, BulkResult::Skipped, &why));
+            all.push(told(&name, BulkResult::Skipped, "UnfitLifecycle", &why));
         }
         for (name, tree) in [("c", "aa"), ("d", "bb")] {
             let why = format!("'{name}' holds tree {tree}, not cc, which was seen");
-            all.push(told(name, BulkResult::Refused, &why));
+            all.push(told(name, BulkResult::Refused, "ChangedSinceSeen", &why));
         }
         assert_eq!(
             summary(Asked::Verb(RevisionVerb::Reject), &all),
@@ -383,5 +377,31 @@ mod tests {
                 "12 (cannot reject it with lifecycle 'Draft'): b00, b01, b02, b03, b04, b05, b06, b07, b08, b09 and 2 more"
             ]
         );
+    }
+
+    /// An entry of an older server has no cause, and one of a newer server may have another one: what it says is told.
+    #[test]
+    fn what_has_no_known_cause_is_told_in_its_words() {
+        let said = "it has conflicts to decide; c1, which was seen";
+        let answer = |cause: &str| {
+            let one = json!({ "name": "edge.web.v1", "result": "Skipped", "cause": cause, "message": said });
+            results(&json!({ "status": { "results": [one] } }))
+        };
+        for (cause, waits) in [("", false), ("OfTomorrow", false), ("OpenConflicts", true)] {
+            let all = answer(cause);
+            let (name, outcome) = &all[0];
+            assert_eq!(
+                (name.as_str(), outcome.message.as_str()),
+                ("edge.web.v1", said)
+            );
+            assert_eq!(
+                (is_in_conflict(outcome), is_changed(outcome)),
+                (waits, false)
+            );
+            assert_eq!(
+                grouped(all.iter()),
+                ["1 (it has conflicts to decide): edge.web.v1"]
+            );
+        }
     }
 }

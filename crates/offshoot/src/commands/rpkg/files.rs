@@ -207,9 +207,10 @@ fn refuse(files: &[(String, String)], notes: &Value) -> Result<(), ExitFailure> 
     repeated::refuse(files, &|path, text| update::is_as_pulled(&was, path, text))
 }
 
-/// A refusal of what was pulled earlier, or from another revision, with the way out.
+/// A refusal of what was pulled earlier, or from another revision, with the way out: a conflict without a reason of ours is one
+/// of versions.
 fn stale(why: ExitFailure, noted: &Value, name: &str) -> ExitFailure {
-    if !why.message().contains("the object has been modified") {
+    if !why.is_conflict() || why.reason().is_some() {
         return why;
     }
     let from = text(noted, &["metadata", "name"]).unwrap_or_default();

@@ -4,7 +4,7 @@
 
 use api::{BulkOutcome, BulkResult};
 use model::Lifecycle;
-use plan::revision::{APPROVED_CLASS, EXPECTED_TREE, Fit, RevisionVerb, meant};
+use plan::revision::{APPROVED_CLASS, EXPECTED_TREE, Fit, RejectionReason, RevisionVerb, meant};
 use serde_json::{Value, json};
 
 use super::entry::Entry;
@@ -33,9 +33,8 @@ pub(super) async fn alone(
             Ok(String::new())
         }
         _ => {
-            let why = ExitFailure::new(outcome.message.clone());
-            let now = Lifecycle::parse(&outcome.lifecycle);
-            let why = match misfit(name, verb, now) {
+            let why = failure(&outcome);
+            let why = match misfit(name, verb, outcome.lifecycle) {
                 Some(way) => why.hint(way),
                 None => why,
             };
@@ -63,16 +62,17 @@ pub(super) async fn one(
     let revision = client.get(&path).await?;
     is_as_seen(&revision, entry)?;
     let now = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
-    let outcome = |result| BulkOutcome {
-        lifecycle: now.clone(),
-        ..BulkOutcome::of(result)
-    };
     let known = Lifecycle::parse(&now).ok_or_else(|| {
         ExitFailure::new(format!("{now:?} is no lifecycle of a package revision"))
     })?;
+    let outcome = |result| BulkOutcome {
+        lifecycle: Some(known),
+        ..BulkOutcome::of(result)
+    };
     match meant(&entry.name, known, verb) {
         Fit::Already => Ok(outcome(BulkResult::Already)),
-        Fit::Skipped(message) => Ok(BulkOutcome {
+        Fit::Skipped(reason, message) => Ok(BulkOutcome {
+            cause: reason.as_str().to_owned(),
             message,
             ..outcome(BulkResult::Skipped)
         }),
@@ -98,7 +98,7 @@ pub(super) async fn one(
             };
             client.put(&path, &wanted(revision, entry, to)).await?;
             Ok(BulkOutcome {
-                lifecycle: to.to_string(),
+                lifecycle: Some(to),
                 ..BulkOutcome::of(BulkResult::Done)
             })
         }
@@ -125,7 +125,9 @@ fn is_as_seen(revision: &Value, entry: &Entry) -> Result<(), ExitFailure> {
         Some(seen) if *seen != tree => {
             let name = &entry.name;
             let what = format!("'{name}' holds tree {tree}, not {seen}, which was seen");
-            Err(ExitFailure::new(what).hint(format!("look at it again: offshoot rpkg pull {name}")))
+            Err(ExitFailure::new(what)
+                .because(RejectionReason::ChangedSinceSeen)
+                .hint(format!("look at it again: offshoot rpkg pull {name}")))
         }
         _ => Ok(()),
     }
@@ -147,15 +149,19 @@ fn misfit(name: &str, verb: RevisionVerb, now: Option<Lifecycle>) -> Option<Stri
     })
 }
 
+/// Why a revision was not changed, with what programs read of it: nothing where the server is an older one.
+pub(super) fn failure(outcome: &BulkOutcome) -> ExitFailure {
+    ExitFailure::new(outcome.message.clone()).because(RejectionReason::parse(&outcome.cause))
+}
+
 /// What is told of a revision that failed, with the way out.
 pub(super) fn told(name: &str, verb: RevisionVerb, why: ExitFailure) -> ExitFailure {
-    let message = why.message();
-    let way = if message.contains("readiness conditions not met") {
-        Some(format!("offshoot why pkgrev/{name}"))
-    } else if verb == RevisionVerb::Delete && message.contains("must be proposed for deletion") {
-        Some(format!("offshoot rpkg propose-delete {name}"))
-    } else {
-        None
+    let way = match why.reason() {
+        Some(RejectionReason::OpenGates) => Some(format!("offshoot why pkgrev/{name}")),
+        Some(RejectionReason::DeletionNotProposed) if verb == RevisionVerb::Delete => {
+            Some(format!("offshoot rpkg propose-delete {name}"))
+        }
+        _ => None,
     };
     let why = match way {
         Some(way) => why.hint(way),
@@ -166,7 +172,7 @@ pub(super) fn told(name: &str, verb: RevisionVerb, why: ExitFailure) -> ExitFail
 
 /// What became of a revision.
 pub(super) fn said(verb: RevisionVerb, outcome: &BulkOutcome) -> &'static str {
-    match (verb, Lifecycle::parse(&outcome.lifecycle)) {
+    match (verb, outcome.lifecycle) {
         (RevisionVerb::Reject, Some(Lifecycle::Published)) => "no longer proposed for deletion",
         (RevisionVerb::Reject, _) => "no longer proposed for approval",
         _ => participle(verb),

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::revision;
+use super::{itself, revision};
 
 /// V4: what the merge took is not what a draft holds that somebody edited there since.
 #[test]
@@ -43,4 +43,41 @@ fn what_a_package_says_holds_nothing_that_a_terminal_obeys() {
         "{told}"
     );
     assert!(!told.contains("\n- conflict c2"), "{told}");
+}
+
+/// The hint hangs on the reason, not on the words: an older server, which says Error, is told in its words alone.
+#[test]
+fn a_repository_that_is_not_ready_has_the_way_out_of_its_reason() {
+    let told = |reason: &str, secret: bool| {
+        let mut object = json!({
+            "spec": {"git": {}},
+            "status": {"conditions": [{
+                "type": "Ready", "status": "False", "reason": reason,
+                "message": "there is no git repository at file:///gone.git",
+            }]},
+        });
+        if secret {
+            object["spec"]["git"]["secretRef"] = json!({"name": "auth"});
+        }
+        itself(&object)
+    };
+    for (reason, secret, way) in [
+        ("NoRepository", false, "repo reg --create)"),
+        ("RepositoryGone", false, "repo unreg, repo reg --create"),
+        ("NoBranch", false, "--create-branch"),
+        ("OutsideAllowed", false, "--repositories-below DIR"),
+        ("SecretNotFound", true, "make the Secret"),
+        ("CredentialsRefused", true, "mend the user name"),
+        ("CredentialsRefused", false, "make a Secret of type"),
+    ] {
+        let told = told(reason, secret);
+        assert!(told.contains("  hint: ") && told.contains(way), "{told}");
+    }
+    for reason in ["Error", "OfTomorrow"] {
+        let told = told(reason, false);
+        assert!(
+            !told.contains("hint") && told.contains("there is no git repository"),
+            "{told}"
+        );
+    }
 }

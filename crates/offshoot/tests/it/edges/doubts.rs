@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{REPOSITORIES, RESOURCES, REVISIONS, condition, register, until};
+use crate::bulk::BULK;
 use crate::compatible::replace;
 use crate::process::{Process, repository};
 
@@ -86,20 +87,61 @@ async fn a_refusal_has_causes() {
     .await;
     let mut published = server.get(&format!("{REVISIONS}/{NAME}")).await;
     published["spec"]["lifecycle"] = "Published".into();
-    for (path, object, words) in [
-        (&place, failing, "bad.yaml: line 1"),
-        (&place, without, "Kptfile"),
-        (&format!("{REVISIONS}/{NAME}"), published, "rpkg approve"),
+    let plain = "FieldValueInvalid";
+    let revision = format!("{REVISIONS}/{NAME}");
+    for (path, object, reason, words) in [
+        (&place, failing, plain, "bad.yaml: line 1"),
+        (&place, without, plain, "Kptfile"),
+        (&revision, published, "UnfitLifecycle", "rpkg approve"),
     ] {
         let (code, answer) = replace(&server, path, &object).await;
         assert_eq!(code, 422, "{answer}");
         let causes = answer["details"]["causes"].as_array().unwrap();
         let told = causes.iter().any(|cause| {
             !cause["field"].as_str().unwrap_or_default().is_empty()
+                && cause["reason"] == reason
                 && cause["message"]
                     .as_str()
                     .is_some_and(|text| text.contains(words))
         });
         assert!(told, "{words}: {answer}");
+    }
+}
+
+/// What programs do about an entry of many does not hang on its words.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_of_many_has_a_cause() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    register(&server, root.path(), "deploy", true).await;
+    draft(&server).await;
+    let other = "0123456789abcdef0123456789abcdef01234567";
+    for (change, result, reason, cause) in [
+        (
+            json!({"verb": "approve"}),
+            "Skipped",
+            Value::Null,
+            "UnfitLifecycle",
+        ),
+        (
+            json!({"verb": "propose", "tree": other}),
+            "Refused",
+            json!("Conflict"),
+            "ChangedSinceSeen",
+        ),
+    ] {
+        let mut change = change;
+        change["name"] = NAME.into();
+        let body = json!({
+            "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "BulkChange", "spec": {"changes": [change]},
+        });
+        let answer = server.client.post(BULK, &body).await.unwrap();
+        let told = &answer["status"]["results"][0];
+        assert_eq!(
+            (&told["result"], &told["reason"]),
+            (&json!(result), &reason),
+            "{told}"
+        );
+        assert_eq!(told["cause"], cause, "{told}");
     }
 }
