@@ -17,6 +17,34 @@ const WORDS: &[(&str, &str)] = &[
     ("FIXME", "nothing is left to do in a commit"),
 ];
 
+/// What people are told decides nothing: no line of these crates takes a hint or a decision from it.
+const TELLING: [&str; 7] = [
+    "crates/api/",
+    "crates/apiserver/",
+    "crates/engine/",
+    "crates/objects/",
+    "crates/objectstore/",
+    "crates/offshoot/",
+    "crates/plan/",
+];
+const MESSAGE: &str =
+    "a message is for people: decide by its reason, an enum of plan, objects or store";
+
+/// Whether a line looks into a message.
+fn looks_into_a_message(line: &str) -> bool {
+    let looks = [
+        "contains(",
+        "starts_with(",
+        "ends_with(",
+        "strip_prefix(",
+        "find(",
+    ];
+    ["message().", ".message."].iter().any(|message| {
+        let mut after = line.split(message).skip(1);
+        after.any(|after| looks.iter().any(|look| after.starts_with(look)))
+    })
+}
+
 /// Everything that is wrong with single files.
 pub(crate) fn check(root: &Path, sources: &[PathBuf]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -53,7 +81,12 @@ fn check_file(place: &str, text: &str, findings: &mut Vec<Finding>) {
             format!("{lines} lines: at most {LONGEST}"),
         ));
     }
+    let tells = !is_test && TELLING.iter().any(|of| place.starts_with(of));
     for (number, line) in code.lines().enumerate() {
+        if tells && looks_into_a_message(line) {
+            let line = format!("{place}:{}", number + 1);
+            findings.push(Finding::new(line, MESSAGE));
+        }
         if !place.starts_with("xtask/") {
             for (word, why) in WORDS.iter().filter(|(word, _)| line.contains(word)) {
                 findings.push(Finding::new(
@@ -62,5 +95,26 @@ fn check_file(place: &str, text: &str, findings: &mut Vec<Finding>) {
                 ));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_into_a_message;
+
+    #[test]
+    fn a_decision_by_a_message_is_found() {
+        assert!(looks_into_a_message(
+            "if why.message().contains(\"modified\") {"
+        ));
+        assert!(looks_into_a_message(
+            "_ if refusal.message.starts_with(IN_CONFLICT) =>"
+        ));
+        assert!(!looks_into_a_message(
+            "condition.message.push_str(&way_out);"
+        ));
+        assert!(!looks_into_a_message(
+            "let said = line.message(); said.len()"
+        ));
     }
 }
