@@ -14,7 +14,7 @@ pub trait Clock: Send + Sync {
 }
 
 /// Gives fresh identities: object uids and the suffixes of generated names.
-pub trait Uids: Send + Sync {
+pub(crate) trait Uids: Send + Sync {
     /// Returns a uid that was never returned before, in UUID form.
     fn uid(&self) -> String;
     /// Returns five characters of the alphabet that generated names use.
@@ -50,14 +50,14 @@ impl Uids for RandomUids {
 
 /// Uids and suffixes that count up from a seed: the deterministic twin of [`RandomUids`].
 #[derive(Debug, Default)]
-pub struct CountingUids {
+pub(crate) struct CountingUids {
     next: AtomicU64,
 }
 
 impl CountingUids {
     /// Starts counting at `seed`.
     #[must_use]
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             next: AtomicU64::new(seed),
         }

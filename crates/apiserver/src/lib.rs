@@ -25,7 +25,7 @@ mod webhook;
 
 pub use aside::aside;
 pub use authz::{Setters, Writers};
-pub use clock::{Clock, CountingUids, Uids};
+pub use clock::Clock;
 pub use connections::ConnectionNumbers;
 pub use gateway::{Call, CallAnswer, Gateway, Refusal, RefusalClass};
 pub use limits::Limits;

@@ -80,45 +80,45 @@ impl StorageError {
 
 /// What a medium holds when it is opened.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// The newest resource version that was given out.
-    pub rv: u64,
+    pub(crate) rv: u64,
     /// Events up to this version are gone.
-    pub compacted: u64,
+    pub(crate) compacted: u64,
     /// All objects.
-    pub objects: Vec<(ResourceKey, Key, Arc<Object>)>,
+    pub(crate) objects: Vec<(ResourceKey, Key, Arc<Object>)>,
     /// The event log, oldest first.
-    pub log: Vec<LogEntry>,
+    pub(crate) log: Vec<LogEntry>,
 }
 
 /// One event in the log: what a key held before the change of version `rv`.
 ///
 /// What it held after is the next entry's `old`, or the stored object: nothing is kept twice.
 #[derive(Debug, Clone)]
-pub struct LogEntry {
+pub(crate) struct LogEntry {
     /// The version of the change.
-    pub rv: u64,
+    pub(crate) rv: u64,
     /// The resource of the object.
-    pub resource: ResourceKey,
+    pub(crate) resource: ResourceKey,
     /// The object's key.
-    pub key: Key,
+    pub(crate) key: Key,
     /// The state before the change, `None` where the change created it.
-    pub old: Option<Arc<Object>>,
+    pub(crate) old: Option<Arc<Object>>,
 }
 
 /// One change within a transaction.
 #[derive(Debug, Clone)]
-pub struct Change {
+pub(crate) struct Change {
     /// The event that it makes.
-    pub entry: LogEntry,
+    pub(crate) entry: LogEntry,
     /// The new state, `None` where the change deletes.
-    pub new: Option<Arc<Object>>,
+    pub(crate) new: Option<Arc<Object>>,
 }
 
 /// A medium that keeps objects and the event log.
 ///
 /// Only the store's writer calls it, one call at a time.
-pub trait Backend: Send {
+pub(crate) trait Backend: Send {
     /// Reads everything.
     ///
     /// # Errors

@@ -26,24 +26,26 @@ pub struct Findings {
     pub problems: Vec<String>,
 }
 
-/// Looks over the store below a data directory.
-///
-/// # Errors
-/// It cannot be opened at all, or was written by a newer program.
-pub fn inspect(data: &Path) -> Result<Findings, StorageError> {
-    let path = data.join("objects.redb");
-    let mut file = RedbFile::open_used(&path, Durability::Immediate)?;
-    let (loaded, damaged, whole) = file.examine()?;
-    let mut findings = judge(loaded);
-    if let Some(name) = damaged {
-        let name = name.replace('\0', " ");
-        findings.problems.push(format!("{name} cannot be read"));
+impl Findings {
+    /// Looks over the store below a data directory.
+    ///
+    /// # Errors
+    /// It cannot be opened at all, or was written by a newer program.
+    pub fn of(data: &Path) -> Result<Self, StorageError> {
+        let path = data.join("objects.redb");
+        let mut file = RedbFile::open_used(&path, Durability::Immediate)?;
+        let (loaded, damaged, whole) = file.examine()?;
+        let mut findings = judge(loaded);
+        if let Some(name) = damaged {
+            let name = name.replace('\0', " ");
+            findings.problems.push(format!("{name} cannot be read"));
+        }
+        if !whole {
+            let text = "the file was not whole; what could be saved was saved";
+            findings.problems.push(text.to_owned());
+        }
+        Ok(findings)
     }
-    if !whole {
-        let text = "the file was not whole; what could be saved was saved";
-        findings.problems.push(text.to_owned());
-    }
-    Ok(findings)
 }
 
 /// Checks what must hold between objects, events and the counters.

@@ -99,6 +99,12 @@ impl Object {
         self.bytes().slice(self.body_at as usize..)
     }
 
+    /// Whether it is not on its way out.
+    #[must_use]
+    pub fn stays(&self) -> bool {
+        self.fields.deletion_timestamp.is_none()
+    }
+
     /// Whether it is written in this `apiVersion`.
     #[must_use]
     pub fn is_of(&self, api_version: &str) -> bool {

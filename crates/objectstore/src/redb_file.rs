@@ -50,7 +50,7 @@ pub enum Durability {
 
 /// A redb file as a store's medium.
 #[derive(Debug)]
-pub struct RedbFile {
+pub(crate) struct RedbFile {
     path: PathBuf,
     /// `None` after a write that failed, until the file is opened again.
     database: Option<Database>,
@@ -81,7 +81,7 @@ impl RedbFile {
     ///
     /// # Errors
     /// The file cannot be opened, is locked, or was written by a newer program.
-    pub fn open(path: &Path, durability: Durability) -> Result<Self, StorageError> {
+    pub(crate) fn open(path: &Path, durability: Durability) -> Result<Self, StorageError> {
         let mut opened = Self {
             path: path.to_owned(),
             database: None,
@@ -116,7 +116,7 @@ impl RedbFile {
     ///
     /// # Errors
     /// As [`Self::open`]; or it is missing, or empty.
-    pub fn open_used(path: &Path, durability: Durability) -> Result<Self, StorageError> {
+    pub(crate) fn open_used(path: &Path, durability: Durability) -> Result<Self, StorageError> {
         whole::expect(path)?;
         Self::open(path, durability)
     }

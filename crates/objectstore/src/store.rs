@@ -12,7 +12,9 @@ use crate::backend::{Backend, Faults, StorageError};
 use crate::copy::Copy;
 use crate::key::{Key, ObjectRef, ResourceKey};
 use crate::lock;
+use crate::memory::Memory;
 use crate::object::Object;
+use crate::redb_file::{Durability, RedbFile};
 use crate::shared::Shared;
 use crate::state::{State, Touched};
 use crate::watch::{Gone, Watch};
@@ -72,11 +74,36 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens a store on a medium.
+    /// Opens a store in memory; whoever holds the medium can open it again.
     ///
     /// # Errors
-    /// The medium cannot be read (see [`StorageError`]).
-    pub fn open(mut backend: Box<dyn Backend>, options: Options) -> Result<Self, StorageError> {
+    /// The medium refuses (see [`Memory::fail_writes`]).
+    pub fn in_memory(medium: Memory, options: Options) -> Result<Self, StorageError> {
+        Self::open(Box::new(medium), options)
+    }
+
+    /// Opens a store in a file; one that was `used` before must be there.
+    ///
+    /// # Errors
+    /// The file cannot be read (see [`StorageError`]).
+    pub fn in_file(
+        path: &std::path::Path,
+        used: bool,
+        durability: Durability,
+        options: Options,
+    ) -> Result<Self, StorageError> {
+        let file = match used {
+            true => RedbFile::open_used(path, durability),
+            false => RedbFile::open(path, durability),
+        };
+        Self::open(Box::new(file?), options)
+    }
+
+    /// Opens a store on a medium.
+    pub(crate) fn open(
+        mut backend: Box<dyn Backend>,
+        options: Options,
+    ) -> Result<Self, StorageError> {
         const RING_BYTES: usize = 16 << 20;
         let budget = if options.ring_bytes == 0 {
             RING_BYTES

@@ -10,6 +10,7 @@ use futures::executor::block_on;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::redb_file::RedbFile;
 
 /// Opens a store again and again on one medium.
 type Reopen = Box<dyn Fn(Options) -> Store>;

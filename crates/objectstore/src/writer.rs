@@ -266,7 +266,7 @@ fn check_homes(
 ) -> Result<(), CommitError> {
     for at in homes {
         let found = held(&at);
-        if !stays(found.as_deref()) {
+        if !found.as_deref().is_some_and(Object::stays) {
             let (resource, key) = at;
             return Err(CommitError::Homeless {
                 resource,
@@ -276,12 +276,6 @@ fn check_homes(
         }
     }
     Ok(())
-}
-
-/// Whether something is there, and not on its way out.
-#[must_use]
-pub fn stays(found: Option<&Object>) -> bool {
-    found.is_some_and(|object| object.fields.deletion_timestamp.is_none())
 }
 
 /// A caller that no longer waits has given up its answer; the write stands.

@@ -17,6 +17,9 @@ pub struct User {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
+/// The name of who comes without credentials.
+pub(crate) const ANONYMOUS: &str = "system:anonymous";
+
 impl User {
     /// A user with groups.
     #[must_use]
@@ -26,6 +29,12 @@ impl User {
             groups: groups.iter().map(|g| (*g).to_owned()).collect(),
             ..Self::default()
         }
+    }
+
+    /// Who comes without credentials.
+    #[must_use]
+    pub fn anonymous() -> Self {
+        Self::new(ANONYMOUS, &["system:unauthenticated"])
     }
 
     /// Whether the user may do anything: the group that Kubernetes exempts from authorisation.

@@ -5,7 +5,7 @@ use super::*;
 
 fn mirror() -> (Store, Mirror) {
     let options = Options::default();
-    let store = Store::open(Box::new(Memory::new()), options).unwrap();
+    let store = Store::in_memory(Memory::new(), options).unwrap();
     let mirror = Mirror::new(store.clone(), "shoes.example.com".into());
     (store, mirror)
 }

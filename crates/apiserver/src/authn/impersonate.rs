@@ -87,7 +87,7 @@ impl Wanted {
         }
         let unauthenticated = "system:unauthenticated";
         let known = |g: &String| g == AUTHENTICATED || g == unauthenticated;
-        if self.user == super::ANONYMOUS {
+        if self.user == crate::access::ANONYMOUS {
             if !groups.iter().any(|g| g == unauthenticated) {
                 groups.push(unauthenticated.to_owned());
             }

@@ -25,9 +25,6 @@ pub(crate) use tokens::{Bound, ISSUER, TokenKeys};
 /// The group of everybody who came in with credentials.
 const AUTHENTICATED: &str = "system:authenticated";
 
-/// Who comes without credentials.
-pub const ANONYMOUS: &str = "system:anonymous";
-
 /// The extra that names the credential itself.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
@@ -139,7 +136,7 @@ impl Authenticator {
         if peer.is_some() {
             return Err(Failure::unauthorized());
         }
-        let user = User::new(ANONYMOUS, &["system:unauthenticated"]);
+        let user = User::anonymous();
         Ok(Whose { user, agent })
     }
 

@@ -200,12 +200,7 @@ pub(super) fn table_of(
         definitions: headed,
         now,
     };
-    Ok(table::table(
-        columns,
-        objects,
-        Value::Object(metadata),
-        form,
-    ))
+    Ok(form.table(columns, objects, Value::Object(metadata)))
 }
 
 /// Whether items of lists leave out kind and apiVersion.

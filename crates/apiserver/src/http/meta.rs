@@ -12,7 +12,7 @@ use super::openapi::{KUBERNETES, header_text};
 use super::query::Query;
 use super::respond::{self, Answer};
 use super::{Door, path, restful};
-use crate::authn::ANONYMOUS;
+use crate::access::ANONYMOUS;
 use crate::gateway::Attributes;
 use crate::registry::{Catalog, discovery};
 use crate::verbs::Whose;

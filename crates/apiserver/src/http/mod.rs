@@ -33,8 +33,9 @@ use axum::response::Response;
 use http::Method;
 use http::request::Parts;
 
+use crate::access::ANONYMOUS;
 use crate::audit::{Audit, Trail};
-use crate::authn::{ANONYMOUS, Authenticator, Caller};
+use crate::authn::{Authenticator, Caller};
 use crate::connections::{self, Connections};
 use crate::gateway::{Authorizer, Verb};
 use crate::limits::{Limits, Seats, Shares};

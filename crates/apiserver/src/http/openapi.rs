@@ -135,7 +135,7 @@ fn make(catalog: &Catalog) -> Documents {
     for (group, versions) in catalog.groups() {
         for version in versions {
             let kinds = kinds(catalog, &group, &version);
-            let text = openapi::document(&group, &version, &kinds).to_string();
+            let text = ServedKind::document(&group, &version, &kinds).to_string();
             let place = openapi::place(&group, &version);
             documents
                 .v3
@@ -149,7 +149,7 @@ fn make(catalog: &Catalog) -> Documents {
         "version".to_owned(),
         (hash(version.as_bytes()), version.into()),
     );
-    let swagger = openapi::swagger(&all).to_string();
+    let swagger = ServedKind::swagger(&all).to_string();
     documents.v2 = Some((hash(swagger.as_bytes()), swagger.into()));
     documents
 }

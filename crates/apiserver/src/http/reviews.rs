@@ -2,9 +2,9 @@
 
 use axum::response::Response;
 use objects::Failure;
+use objects::write::WriteOptions;
 use objects::write::part::Part;
 use objects::write::update::Means;
-use objects::write::{WriteOptions, check_identity, convert, managed, metadata, report_unknown};
 use serde_json::{Map, Value, json};
 
 use super::negotiate::Shape;
@@ -21,18 +21,18 @@ impl Door {
         let bytes = body::read(asked.body, rules.resource.body_limit).await?;
         let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed(kind))?;
         let mut review = decoded.object;
-        metadata::check_types(rules, &review)?;
-        check_identity(rules, &mut review, &asked.target.namespace, Means::Put)?;
+        rules.check_types(&review)?;
+        rules.check_identity(&mut review, &asked.target.namespace, Means::Put)?;
         let options = WriteOptions {
             field_manager: asked.whose.agent.clone(),
             duplicates: decoded.duplicates,
             ..WriteOptions::default()
         };
         let mut warnings = asked.warnings;
-        let unknown = convert::admit(rules, &mut review);
-        report_unknown(rules, &unknown, &options, &mut warnings)?;
+        let unknown = rules.admit(&mut review);
+        rules.report_unknown(&unknown, &options, &mut warnings)?;
         said(&mut review);
-        let errors = convert::check(rules, Part::Main, &review, None, &[]);
+        let errors = rules.check(Part::Main, &review, None, &[]);
         if !errors.is_empty() {
             return Err(Failure::invalid(&rules.resource.group, "", "", &errors));
         }
@@ -55,7 +55,7 @@ impl Door {
                 }
             }
             "SelfSubjectRulesReview" => review["spec"] = json!({}),
-            _ => managed::created(rules, &mut review, None, &options, &moment),
+            _ => rules.created(&mut review, None, &options, &moment),
         }
         if let Some(root) = review.as_object_mut() {
             root.entry("metadata").or_insert_with(|| json!({}));

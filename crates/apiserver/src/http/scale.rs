@@ -8,9 +8,8 @@ use axum::response::Response;
 use objects::resource::Scale;
 use objects::write::part::Part;
 use objects::write::patching::{self, PatchKind};
-use objects::write::scale::{count, text_at};
 use objects::write::update::{self, Means};
-use objects::write::{FieldValidation, WriteOptions, managed, meta};
+use objects::write::{FieldValidation, WriteOptions, meta};
 use objects::{Failure, Misread, Reason};
 use serde_json::{Map, Value, json};
 
@@ -51,12 +50,9 @@ pub(super) fn shown(target: &RequestTarget, object: &Value) -> Result<Value, Fai
 
 /// The Scale of an object, and whether the object has a wanted count.
 fn of(paths: &Scale, object: &Value) -> Result<(Value, bool), String> {
-    let wanted = count(object, &paths.spec_replicas)?;
-    let there = count(object, &paths.status_replicas)?.unwrap_or(0);
-    let selector = match &paths.selector {
-        Some(path) => text_at(object, path)?,
-        None => None,
-    };
+    let wanted = paths.wanted(object)?;
+    let there = paths.there(object)?.unwrap_or(0);
+    let selector = paths.selector(object)?;
     let mut metadata = Map::new();
     for field in [
         "name",
@@ -233,7 +229,7 @@ impl Door {
             if kind == PatchKind::Apply {
                 let config = config(target, patch)?;
                 let part = Part::Scale;
-                let new = managed::applied(rules, Some(old), &config, part, options, &moment)?;
+                let new = rules.applied(Some(old), &config, part, options, &moment)?;
                 return Ok((new, Means::Apply));
             }
             let paths = paths(target)?;
@@ -242,7 +238,7 @@ impl Door {
             if !found {
                 scale["spec"]["replicas"] = UNSET.into();
             }
-            let patched = patching::apply(rules, kind, &scale, patch)?;
+            let patched = rules.patched(kind, &scale, patch)?;
             let unread = Misread::interpret(&patched).err();
             let unread = unread.or_else(|| problem(&patched));
             if let Some(why) = unread.or_else(|| foreign(&patched)) {
@@ -344,7 +340,7 @@ pub(super) fn table(
     query: &Query,
     now: jiff::Timestamp,
 ) -> Result<Value, Failure> {
-    let columns = objects::table::scale_columns();
+    let columns = objects::table::Column::of_scale();
     let mut metadata = Map::new();
     if let Some(rv) = scale.pointer("/metadata/resourceVersion") {
         metadata.insert("resourceVersion".to_owned(), rv.clone());

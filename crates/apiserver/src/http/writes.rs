@@ -352,7 +352,7 @@ impl Strictly {
         let Ok(rules) = target.rules() else {
             return Self(Ok(Vec::new()));
         };
-        Self(objects::write::read_strictly(rules, body, options))
+        Self(rules.read_strictly(body, options))
     }
 
     /// The refusal with the warnings, or what a strict reader refuses first.

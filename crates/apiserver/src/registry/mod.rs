@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use objects::Resource;
-use objects::resource::preference;
+use objects::resource::Version;
 
 /// The resources at one moment.
 #[derive(Debug, Default, Clone)]
@@ -71,7 +71,7 @@ impl Catalog {
         }
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for (group, mut versions) in groups {
-            versions.sort_by_key(|v| std::cmp::Reverse(preference(v)));
+            versions.sort_by_key(|v| std::cmp::Reverse(Version::preference(v)));
             if !versions.is_empty() {
                 out.push((group.to_owned(), versions));
             }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use objects::resource::{Converter, builtins};
+use objects::resource::Converter;
 use objects::write::WriteOptions;
 use objects::{Reason, Resource};
-use objectstore::{Backend, Durability, Memory, Options, Store};
+use objectstore::{Durability, Memory, Options, Store};
 use serde_json::Value;
 
 use super::tls::{self, Authority};
@@ -16,7 +16,7 @@ use crate::aggregated::Host;
 use crate::audit::Audit;
 use crate::authn::TokenKeys;
 use crate::authz::{Authorizer, Rbac, Roles, Setters, Writers};
-use crate::clock::{Clock, RandomUids, SystemClock, Uids};
+use crate::clock::{Clock, CountingUids, RandomUids, SystemClock, Uids};
 use crate::gateway::User;
 use crate::http::Guard;
 use crate::limits::Limits;
@@ -26,7 +26,7 @@ use crate::verbs::{Core, Parts, RequestTarget};
 /// Gathers what a server is made of.
 pub struct ServerBuilder {
     data: Option<PathBuf>,
-    backend: Option<Box<dyn Backend>>,
+    memory: Option<Memory>,
     how: open::How,
     options: Options,
     crds: Vec<Value>,
@@ -56,7 +56,7 @@ impl Default for ServerBuilder {
     fn default() -> Self {
         Self {
             data: None,
-            backend: None,
+            memory: None,
             how: open::How::default(),
             options: Options {
                 threaded: true,
@@ -87,10 +87,10 @@ impl ServerBuilder {
         self
     }
 
-    /// Keeps objects on this medium instead of the data directory.
+    /// Keeps objects in memory, also where there is a data directory.
     #[must_use]
-    pub fn backend(mut self, backend: Box<dyn Backend>) -> Self {
-        self.backend = Some(backend);
+    pub fn memory(mut self, medium: Memory) -> Self {
+        self.memory = Some(medium);
         self
     }
 
@@ -151,10 +151,10 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the source of uids and generated names.
+    /// Counts uids and generated names up from a seed, so that the same requests have the same answers.
     #[must_use]
-    pub fn uids(mut self, uids: Arc<dyn Uids>) -> Self {
-        self.uids = uids;
+    pub fn counted_uids(mut self, seed: u64) -> Self {
+        self.uids = Arc::new(CountingUids::new(seed));
         self
     }
 
@@ -221,8 +221,8 @@ impl ServerBuilder {
     /// See [`StartError`].
     pub async fn build(mut self) -> Result<Server, StartError> {
         let options = self.options.clone();
-        let store = match (self.backend.take(), &self.data) {
-            (Some(backend), _) => Store::open(backend, options),
+        let store = match (self.memory.take(), &self.data) {
+            (Some(medium), _) => Store::in_memory(medium, options),
             (None, Some(path)) => {
                 let prepare = |source| StartError::Data {
                     path: path.clone(),
@@ -231,7 +231,7 @@ impl ServerBuilder {
                 objectstore::files::directory(path).map_err(prepare)?;
                 open::store(path, self.how, &options)
             }
-            (None, None) => Store::open(Box::new(Memory::new()), options),
+            (None, None) => Store::in_memory(Memory::new(), options),
         };
         let store = store.map_err(StartError::Store)?;
         let guard = Guard::new(self.limits, self.audit);
@@ -250,7 +250,7 @@ impl ServerBuilder {
         });
         let built_in = match core.host {
             Some(_) => Vec::new(),
-            None => builtins::resources(),
+            None => Resource::built_ins(),
         };
         for resource in built_in.into_iter().chain(self.resources) {
             core.registry.put(resource);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use objectstore::{Durability, Options, RedbFile, StorageError, Store};
+use objectstore::{Durability, Options, StorageError, Store};
 
 /// The file of the objects, below the data directory.
 const FILE: &str = "objects.redb";
@@ -25,14 +25,7 @@ pub(super) struct How {
 pub(super) fn store(data: &Path, how: How, options: &Options) -> Result<Store, StorageError> {
     let path = data.join(FILE);
     let used = how.used || holds_something(&data.join("pki"));
-    let open = |used: bool| {
-        let file = if used {
-            RedbFile::open_used(&path, how.durability)
-        } else {
-            RedbFile::open(&path, how.durability)
-        };
-        Store::open(Box::new(file?), options.clone())
-    };
+    let open = |used: bool| Store::in_file(&path, used, how.durability, options.clone());
     match open(used) {
         Err(error) if how.anew && error.is_damage() => {
             let kept = set_aside(&path)?;

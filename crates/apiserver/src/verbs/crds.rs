@@ -119,7 +119,7 @@ impl Core {
             let now = self.moment().now;
             let before = new.clone();
             crd::track_storage(&mut new);
-            crd::accept_names(&mut new, &taken, &now);
+            taken.accept(&mut new, &now);
             if stored.fields.deletion_timestamp.is_some() {
                 let text = "CustomResource deletion is in progress";
                 if let Some(status) = new
@@ -145,14 +145,8 @@ impl Core {
                 ..WriteOptions::default()
             };
             let moment = self.moment();
-            managed::updated(
-                target.rules()?,
-                &before,
-                &mut asked,
-                Part::Status,
-                &options,
-                &moment,
-            );
+            let rules = target.rules()?;
+            rules.updated(&before, &mut asked, Part::Status, &options, &moment);
             managed::take(&mut new, &asked);
             let op = self.op(&target, Expect::Rv(stored.rv), Some(new))?;
             match self.store.commit(vec![op]).await {

@@ -2,7 +2,7 @@
 
 use objects::resource::Origin;
 use objects::{Backing, Failure};
-use objectstore::{Object, ObjectRef, key_of, stays};
+use objectstore::{Object, ObjectRef, key_of};
 
 use super::crds::DEFINITIONS;
 use super::{Core, RequestTarget};
@@ -33,7 +33,7 @@ impl Core {
         if creating {
             for (resource, key) in self.homes(target) {
                 let found = self.store.get(&resource, &key);
-                if !stays(found.as_deref()) {
+                if !found.as_deref().is_some_and(Object::stays) {
                     return Err(homeless(target, &resource, found.as_deref()));
                 }
             }

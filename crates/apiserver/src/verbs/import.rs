@@ -2,7 +2,7 @@
 
 use objects::Failure;
 use objects::write::update::Means;
-use objects::write::{Moment, Prepared, WriteOptions, create, meta, metadata_mut};
+use objects::write::{Moment, Prepared, WriteOptions, meta, metadata_mut};
 use serde_json::Value;
 
 use super::{Core, RequestTarget, Whose};
@@ -47,14 +47,7 @@ impl Core {
         let Prepared {
             mut object,
             warnings,
-        } = create(
-            rules,
-            body,
-            &target.namespace,
-            &options,
-            &moment,
-            Means::Put,
-        )?;
+        } = rules.create(body, &target.namespace, &options, &moment, Means::Put)?;
         if let Some(metadata) = metadata_mut(&mut object) {
             let known = said
                 .into_iter()

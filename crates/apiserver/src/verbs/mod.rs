@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use objects::resource::{Converter, Origin, Version};
-use objects::write::{Moment, convert, metadata_mut};
+use objects::write::{Moment, metadata_mut};
 use objects::{Failure, Reason, Resource};
 use objectstore::{CommitError, Object, StorageError, Store, Watch};
 use serde_json::Value;
@@ -227,7 +227,7 @@ impl Core {
         if as_stored(resource, version, &object) {
             return Ok(Shown::Stored(object));
         }
-        let shown = convert::read(resource, object.value(), version)?;
+        let shown = resource.read(object.value(), version)?;
         Ok(Shown::Value(shown))
     }
 
@@ -245,7 +245,7 @@ impl Core {
             return Ok(objects.into_iter().map(Shown::Stored).collect());
         }
         let values = objects.iter().map(|o| o.value()).collect();
-        let converted = convert::read_all(resource, values, version)?;
+        let converted = resource.read_all(values, version)?;
         Ok(converted.into_iter().map(Shown::Value).collect())
     }
 
@@ -270,7 +270,7 @@ impl Core {
             }
             object
         };
-        let kept = convert::to_storage(resource, object.clone())?;
+        let kept = resource.to_storage(object.clone())?;
         Ok(unversioned(kept) != unversioned(found.value()))
     }
 }

@@ -40,7 +40,7 @@ fn release(rules: Rules<'_>, value: &mut Value, moment: &Moment) {
     }
     let mut asked = value.clone();
     let (part, by) = (Part::Finalize, controller());
-    managed::updated(rules, &old, &mut asked, part, &by, moment);
+    rules.updated(&old, &mut asked, part, &by, moment);
     managed::take(value, &asked);
 }
 
@@ -136,14 +136,7 @@ impl Core {
         }
         let mut asked = new.clone();
         let rules = target.rules()?;
-        managed::updated(
-            rules,
-            &old,
-            &mut asked,
-            Part::Status,
-            &controller(),
-            &moment,
-        );
+        rules.updated(&old, &mut asked, Part::Status, &controller(), &moment);
         managed::take(&mut new, &asked);
         let op = self.op(target, Expect::Rv(found.rv), Some(new))?;
         match self.store.commit(vec![op]).await {

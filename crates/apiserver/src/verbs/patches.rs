@@ -1,9 +1,9 @@
 //! Patching and applying: both compute the wanted object, then write like an update.
 
 use objects::write::part::Part;
-use objects::write::patching::{self, PatchKind};
+use objects::write::patching::PatchKind;
 use objects::write::update::{Means, check_name};
-use objects::write::{WriteOptions, create, managed, meta};
+use objects::write::{WriteOptions, meta};
 use objects::{Backing, Failure, Reason};
 use serde_json::Value;
 
@@ -25,8 +25,8 @@ impl Core {
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         let compute = |old: &Value| {
-            let patched = patching::apply(rules, kind, old, patch)?;
-            Ok((patching::named(rules, patched, patch)?, Means::Patch))
+            let patched = rules.patched(kind, old, patch)?;
+            Ok((rules.named(patched, patch)?, Means::Patch))
         };
         self.modify(target, whose, Verb::Patch, &compute, options)
             .await
@@ -61,7 +61,7 @@ impl Core {
         let moment = self.moment();
         let compute = |old: &Value| {
             Ok((
-                managed::applied(rules, Some(old), config, part, options, &moment)?,
+                rules.applied(Some(old), config, part, options, &moment)?,
                 Means::Apply,
             ))
         };
@@ -78,7 +78,7 @@ impl Core {
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         let moment = self.moment();
-        let object = managed::applied(rules, None, config, Part::Main, options, &moment)?;
+        let object = rules.applied(None, config, Part::Main, options, &moment)?;
         check_name(&object, &target.name)?;
         self.check_homes(target, true).await?;
         objects::write::version_of(&object)?;
@@ -90,14 +90,7 @@ impl Core {
             let (group, plural) = (&target.resource.group, &target.resource.plural);
             return Err(Failure::conflict(group, plural, &target.name, &why));
         }
-        let prepared = create(
-            rules,
-            object,
-            &target.namespace,
-            options,
-            &moment,
-            Means::Apply,
-        )?;
+        let prepared = rules.create(object, &target.namespace, options, &moment, Means::Apply)?;
         self.create_once(target, whose, prepared, options).await
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use base64::Engine as _;
 use objects::resource::Origin;
 use objects::select::{FieldSelection, LabelSelection};
-use objects::write::convert;
 use objects::{Backing, Failure};
 use objectstore::{Event, EventKind, Gone, Object, Watch};
 use serde::{Deserialize, Serialize};
@@ -104,7 +103,7 @@ impl Selection {
         if super::as_stored(rules.resource, rules.version, object) {
             return object.value();
         }
-        let read = convert::read(rules.resource, object.value(), rules.version);
+        let read = rules.resource.read(object.value(), rules.version);
         read.unwrap_or_else(|_| object.value())
     }
 

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use objects::Failure;
 use objects::write::part::Part;
-use objects::write::update::differs;
 use objects::write::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
 use objectstore::{
     CommitError, Expect, NOTES, NewObject, Object, Op, ResourceKey, StorageError, Store, key_of,
@@ -211,10 +210,10 @@ impl Core {
             match &old {
                 Some(old) => {
                     let mut asked = object.clone();
-                    managed::updated(rules, old, &mut asked, Part::Main, &options, &moment);
+                    rules.updated(old, &mut asked, Part::Main, &options, &moment);
                     managed::take_from(&mut object, asked);
                 }
-                None => managed::created(rules, &mut object, None, &options, &moment),
+                None => rules.created(&mut object, None, &options, &moment),
             }
         }
         Ok((target, record.expect, Some(object)))
@@ -300,7 +299,7 @@ fn stamp(
     moment: &Moment,
 ) -> Result<(), Failure> {
     let rules = target.rules()?;
-    let changed = old.is_some_and(|old| differs(rules, old, object));
+    let changed = old.is_some_and(|old| rules.differs(old, object));
     let missing = || Failure::bad_request("metadata is not an object");
     let metadata = metadata_mut(object).ok_or_else(missing)?;
     metadata::tidy(metadata);

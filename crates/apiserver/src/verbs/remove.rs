@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use objects::resource::Origin;
-use objects::write::delete::{DeleteOptions, Deleted, delete};
+use objects::write::delete::{DeleteOptions, Deleted};
 use objects::write::{WriteOptions, meta};
 use objects::{Backing, Failure, Reason, Resource};
 use objectstore::{Expect, Object};
@@ -86,7 +86,7 @@ impl Core {
     ) -> Result<Deleted, Failure> {
         let rules = target.rules()?;
         let moment = self.moment();
-        let deleted = delete(rules, old, options, &moment)?;
+        let deleted = rules.delete(old, options, &moment)?;
         match target.resource.built_in_kind() {
             Some("CustomResourceDefinition") => return Ok(with_cleanup(old, deleted, &moment.now)),
             Some("Namespace") => {}

@@ -12,7 +12,7 @@ const LIMIT: usize = 2 << 20;
 
 /// The limit of objects of a resource with a larger request limit is that limit.
 fn limit(target: &RequestTarget) -> usize {
-    if target.resource.body_limit > objects::resource::BODY_LIMIT {
+    if target.resource.takes_larger_bodies() {
         target.resource.body_limit
     } else {
         LIMIT

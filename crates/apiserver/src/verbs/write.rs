@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use objects::resource::Origin;
 use objects::write::part::Part;
-use objects::write::update::{Means, Update, Updated, other_uid, update};
-use objects::write::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
+use objects::write::update::{Means, Update, Updated};
+use objects::write::{Prepared, WriteOptions, meta, metadata_mut, rv_of};
 use objects::{Backing, Failure, Reason};
 use objectstore::{CommitError, Expect, Object, Op};
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl Core {
         let generated = name.is_empty() && stem;
         for _ in 0..ATTEMPTS {
             let (sent, home) = (body.clone(), &target.namespace);
-            let prepared = match create(rules, sent, home, options, &moment, Means::Put) {
+            let prepared = match rules.create(sent, home, options, &moment, Means::Put) {
                 Ok(prepared) => prepared,
                 Err(refused) => {
                     return Err(self.granted(target, whose, (None, &body), refused).await);
@@ -87,7 +87,7 @@ impl Core {
         };
         set_name(&mut body, "unnamed");
         let (rules, moment) = (target.rules()?, self.moment());
-        let mut prepared = create(rules, body, &target.namespace, options, &moment, Means::Put)?;
+        let mut prepared = rules.create(body, &target.namespace, options, &moment, Means::Put)?;
         set_name(&mut prepared.object, "");
         let call = (Verb::Create, None, Some(prepared.object));
         self.hand_over(target, whose, call, options, prepared.warnings, 201)
@@ -128,7 +128,7 @@ impl Core {
         if options.dry_run {
             return Ok(Written {
                 code: 201,
-                object: Shown::Value(convert::as_stored(target.rules()?, prepared.object)?),
+                object: Shown::Value(target.rules()?.once_stored(prepared.object)?),
                 warnings: prepared.warnings,
             });
         }
@@ -155,8 +155,8 @@ impl Core {
     ) -> Result<Written, Failure> {
         // What cannot be this object is refused before anybody asks whether it is there.
         let rules = target.rules()?;
-        objects::write::metadata::check_types(rules, &body)?;
-        objects::write::check_identity(rules, &mut body, &target.namespace, Means::Put)?;
+        rules.check_types(&body)?;
+        rules.check_identity(&mut body, &target.namespace, Means::Put)?;
         objects::write::update::check_name(&body, &target.name)?;
         if self.makes_on_update(target) {
             return self.put_new(target, whose, body, options).await;
@@ -195,7 +195,7 @@ impl Core {
         if !meta(&body, "uid").is_empty() {
             let place = (target.namespace.as_str(), target.name.as_str());
             let (rules, dry_run) = (target.rules()?, options.dry_run);
-            return Err(other_uid(rules, place, &body, &Value::Null, dry_run));
+            return Err(rules.other_uid(place, &body, &Value::Null, dry_run));
         }
         objects::write::version_of(&body)?;
         if let Some(metadata) = metadata_mut(&mut body).filter(|_| !options.dry_run) {
@@ -269,7 +269,7 @@ impl Core {
             name: &target.name,
             namespace: &target.namespace,
         };
-        let updated = match (update(rules, asked, options, &self.moment()), sent) {
+        let updated = match (rules.update(asked, options, &self.moment()), sent) {
             (Err(refused), Some(sent)) => {
                 return Err(self
                     .granted(target, whose, (Some(&old), &sent), refused)
@@ -300,7 +300,7 @@ impl Core {
             .store
             .get(&target.resource.key(), &target.key())
             .ok_or_else(|| target.not_found())?;
-        let value = convert::read(rules.resource, found.value(), rules.version)?;
+        let value = rules.resource.read(found.value(), rules.version)?;
         Ok((Some(found), value))
     }
 
@@ -341,7 +341,7 @@ impl Core {
         if options.dry_run {
             return Ok(Written {
                 code: 200,
-                object: Shown::Value(convert::as_stored(target.rules()?, prepared.object)?),
+                object: Shown::Value(target.rules()?.once_stored(prepared.object)?),
                 warnings: prepared.warnings,
             });
         }
@@ -427,7 +427,7 @@ impl Core {
     ) -> Result<Op, Failure> {
         let put = match object {
             Some(object) => {
-                let mut object = convert::to_storage(&target.resource, object)?;
+                let mut object = target.resource.to_storage(object)?;
                 if let Some(metadata) = metadata_mut(&mut object) {
                     metadata.remove("resourceVersion");
                 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use apiserver::{
-    Call, CallAnswer, Clock, CountingUids, Gateway, Record, Refusal, RefusalClass, ResourceName,
-    Server, ServerHandle,
+    Call, CallAnswer, Clock, Gateway, Record, Refusal, RefusalClass, ResourceName, Server,
+    ServerHandle,
 };
 use async_trait::async_trait;
 use http::Method;
@@ -80,12 +80,12 @@ async fn server(name: &str, threaded: bool, clock: Arc<Seconds>) -> (Server, Arc
         }}}],
     }}));
     let builder = Server::builder()
-        .backend(Box::new(Memory::new()))
+        .memory(Memory::new())
         .store_options(Options {
             threaded,
             ..Options::default()
         })
-        .uids(Arc::new(CountingUids::new(1)))
+        .counted_uids(1)
         .clock(clock)
         .crd(shoes())
         .resource(crates.expect("definition").write_through());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apiserver::{CountingUids, ResourceName, Server, ServerHandle};
+use apiserver::{ResourceName, Server, ServerHandle};
 use futures::StreamExt;
 use futures::executor::block_on;
 use objectstore::{EventKind, FaultPoint, Faults, Memory, Options};
@@ -17,13 +17,13 @@ fn name() -> ResourceName {
 
 async fn server(medium: &Memory, seed: u64, faults: Option<Arc<dyn Faults>>) -> Server {
     Server::builder()
-        .backend(Box::new(medium.clone()))
+        .memory(medium.clone())
         .store_options(Options {
             faults,
             ..Options::default()
         })
         .clock(Arc::new(Still))
-        .uids(Arc::new(CountingUids::new(seed)))
+        .counted_uids(seed)
         .crd(shoes())
         .build()
         .await

@@ -17,7 +17,7 @@ const FROM_THE_START: &str =
 
 async fn server(limits: Limits, options: Options) -> Server {
     let builder = Server::builder()
-        .backend(Box::new(Memory::new()))
+        .memory(Memory::new())
         .store_options(options)
         .limits(limits);
     builder.build().await.expect("build")

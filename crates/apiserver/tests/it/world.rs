@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apiserver::gateway::User;
-use apiserver::{Clock, CountingUids, Running, Server, Whose};
+use apiserver::{Clock, Running, Server, Whose};
 use axum::body::Body;
 use axum::response::Response;
 use http::{Method, Request};
@@ -74,10 +74,10 @@ pub(crate) async fn still(medium: &Memory, resources: Vec<Resource>) -> Server {
 /// What [`still`] is made of.
 pub(crate) fn still_builder(medium: &Memory) -> apiserver::ServerBuilder {
     Server::builder()
-        .backend(Box::new(medium.clone()))
+        .memory(medium.clone())
         .store_options(Options::default())
         .clock(Arc::new(Still))
-        .uids(Arc::new(CountingUids::new(1)))
+        .counted_uids(1)
         .crd(shoes())
 }
 

@@ -114,62 +114,64 @@ pub fn index(hashes: &BTreeMap<String, String>) -> Value {
     json!({ "paths": hashes.iter().map(entry).collect::<Map<String, Value>>() })
 }
 
-/// The version 3 document of one group and version; kinds of others are left out.
-#[must_use]
-pub fn document(group: &str, version: &str, kinds: &[ServedKind]) -> Value {
-    let kinds: Vec<&ServedKind> = kinds
-        .iter()
-        .filter(|k| k.group == group && k.version == version)
-        .collect();
-    let custom = kinds.iter().any(|k| k.custom);
-    let mut all = Map::new();
-    let mut components = BTreeMap::new();
-    for kind in &kinds {
-        all.extend(paths::of(kind));
-        components.extend(schemas::of(kind));
+impl ServedKind {
+    /// The version 3 document of one group and version; kinds of others are left out.
+    #[must_use]
+    pub fn document(group: &str, version: &str, kinds: &[Self]) -> Value {
+        let kinds: Vec<&Self> = kinds
+            .iter()
+            .filter(|k| k.group == group && k.version == version)
+            .collect();
+        let custom = kinds.iter().any(|k| k.custom);
+        let mut all = Map::new();
+        let mut components = BTreeMap::new();
+        for kind in &kinds {
+            all.extend(paths::of(kind));
+            components.extend(schemas::of(kind));
+        }
+        let schemas = schemas::reachable(&all, components);
+        let title = if custom {
+            "Kubernetes CRD Swagger"
+        } else {
+            "Kubernetes"
+        };
+        json!({
+            "openapi": "3.0.0",
+            "info": {"title": title, "version": if custom { "v0.1.0" } else { "unversioned" }},
+            "paths": all,
+            "components": {"schemas": schemas},
+        })
     }
-    let schemas = schemas::reachable(&all, components);
-    let title = if custom {
-        "Kubernetes CRD Swagger"
-    } else {
-        "Kubernetes"
-    };
-    json!({
-        "openapi": "3.0.0",
-        "info": {"title": title, "version": if custom { "v0.1.0" } else { "unversioned" }},
-        "paths": all,
-        "components": {"schemas": schemas},
-    })
-}
 
-/// The version 2 document of all kinds.
-#[must_use]
-pub fn swagger(kinds: &[ServedKind]) -> Value {
-    let mut all = Map::new();
-    let mut components = BTreeMap::new();
-    for kind in kinds {
-        all.extend(paths::of(kind));
-        components.extend(schemas::of(kind));
+    /// The version 2 document of all kinds.
+    #[must_use]
+    pub fn swagger(kinds: &[Self]) -> Value {
+        let mut all = Map::new();
+        let mut components = BTreeMap::new();
+        for kind in kinds {
+            all.extend(paths::of(kind));
+            components.extend(schemas::of(kind));
+        }
+        let schemas = schemas::reachable(&all, components);
+        let paths: Map<String, Value> = all
+            .iter()
+            .map(|(p, item)| (p.clone(), paths::old(item)))
+            .collect();
+        let mut definitions: Map<String, Value> = schemas
+            .iter()
+            .map(|(name, schema)| (name.clone(), schemas::old(schema)))
+            .collect();
+        let bare = kinds
+            .iter()
+            .filter_map(|kind| Some((kind.component(), schemas::bare(kind)?)));
+        definitions.extend(bare);
+        json!({
+            "swagger": "2.0",
+            "info": {"title": "Kubernetes", "version": "unversioned"},
+            "paths": paths,
+            "definitions": definitions,
+        })
     }
-    let schemas = schemas::reachable(&all, components);
-    let paths: Map<String, Value> = all
-        .iter()
-        .map(|(p, item)| (p.clone(), paths::old(item)))
-        .collect();
-    let mut definitions: Map<String, Value> = schemas
-        .iter()
-        .map(|(name, schema)| (name.clone(), schemas::old(schema)))
-        .collect();
-    let bare = kinds
-        .iter()
-        .filter_map(|kind| Some((kind.component(), schemas::bare(kind)?)));
-    definitions.extend(bare);
-    json!({
-        "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": "unversioned"},
-        "paths": paths,
-        "definitions": definitions,
-    })
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@ use super::{BODY_LIMIT, Backing, Converter, Origin, Resource, Subresource, Versi
 use crate::builtin::{BuiltInKind, definitions};
 use crate::table::builtin_columns;
 
-/// All built-in resources.
-#[must_use]
-pub fn resources() -> Vec<Resource> {
-    definitions().iter().map(resource).collect()
+impl Resource {
+    /// All built-in resources.
+    #[must_use]
+    pub fn built_ins() -> Vec<Self> {
+        definitions().iter().map(resource).collect()
+    }
 }
 
 /// The fields besides name and namespace that selectors of a built-in kind may use.

@@ -134,30 +134,32 @@ fn version(value: &Value, all: &[Value], group: &str, kind: &str) -> Result<Vers
     })
 }
 
-/// The order of versions in discovery: GA by number, then beta, then alpha, then anything else.
-#[must_use]
-pub fn preference(version: &str) -> (u8, u64, u64) {
-    let Some(rest) = version.strip_prefix('v') else {
-        return (0, 0, 0);
-    };
-    let digits = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (major, tail) = rest.split_at(digits);
-    let Ok(major) = major.parse::<u64>() else {
-        return (0, 0, 0);
-    };
-    if tail.is_empty() {
-        return (3, major, 0);
-    }
-    let parse = |prefix: &str| {
-        tail.strip_prefix(prefix)
-            .and_then(|n| n.parse::<u64>().ok())
-    };
-    match (parse("beta"), parse("alpha")) {
-        (Some(n), _) => (2, major, n),
-        (_, Some(n)) => (1, major, n),
-        _ => (0, 0, 0),
+impl Version {
+    /// The order of versions in discovery: GA by number, then beta, then alpha, then anything else.
+    #[must_use]
+    pub fn preference(version: &str) -> (u8, u64, u64) {
+        let Some(rest) = version.strip_prefix('v') else {
+            return (0, 0, 0);
+        };
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (major, tail) = rest.split_at(digits);
+        let Ok(major) = major.parse::<u64>() else {
+            return (0, 0, 0);
+        };
+        if tail.is_empty() {
+            return (3, major, 0);
+        }
+        let parse = |prefix: &str| {
+            tail.strip_prefix(prefix)
+                .and_then(|n| n.parse::<u64>().ok())
+        };
+        match (parse("beta"), parse("alpha")) {
+            (Some(n), _) => (2, major, n),
+            (_, Some(n)) => (1, major, n),
+            _ => (0, 0, 0),
+        }
     }
 }
 
@@ -168,8 +170,8 @@ fn better(name: &str, all: &[Value], group: &str, kind: &str) -> String {
         .iter()
         .filter(|v| is(v, "served") && !is(v, "deprecated"));
     let names = fit.filter_map(|v| text(v, "/name"));
-    let best = names.max_by_key(|other| preference(other));
-    match best.filter(|best| preference(best) > preference(name)) {
+    let best = names.max_by_key(|other| Version::preference(other));
+    match best.filter(|best| Version::preference(best) > Version::preference(name)) {
         Some(best) => format!("; use {group}/{best} {kind}"),
         None => String::new(),
     }

@@ -1,10 +1,10 @@
 //! What is known about one resource: its names, scope, versions, and where its writes go.
 
-pub mod builtins;
+mod builtins;
 mod crd;
 mod events;
 
-pub use crd::{CrdError, preference};
+pub use crd::CrdError;
 
 use std::sync::Arc;
 
@@ -157,7 +157,15 @@ pub trait Converter: Send + Sync {
 }
 
 /// The limit of request bodies unless a resource says otherwise (A11).
-pub const BODY_LIMIT: usize = 3 << 20;
+const BODY_LIMIT: usize = 3 << 20;
+
+impl Resource {
+    /// Whether it takes larger bodies than others do.
+    #[must_use]
+    pub fn takes_larger_bodies(&self) -> bool {
+        self.body_limit > BODY_LIMIT
+    }
+}
 
 impl std::fmt::Debug for Resource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -20,14 +20,22 @@ pub struct FieldTerm {
     pub negated: bool,
 }
 
-/// Takes a field selector apart, in the order of its terms' texts.
-///
-/// # Errors
-/// 400, saying what was not understood.
-pub fn terms(text: &str) -> Result<Vec<FieldTerm>, Failure> {
-    let mut parts = split(text);
-    parts.sort_unstable();
-    parts.into_iter().map(|part| term(text, part)).collect()
+impl FieldTerm {
+    /// Takes a field selector apart, in the order of its terms' texts.
+    ///
+    /// # Errors
+    /// 400, saying what was not understood.
+    pub fn all(text: &str) -> Result<Vec<Self>, Failure> {
+        let mut parts = split(text);
+        parts.sort_unstable();
+        parts.into_iter().map(|part| term(text, part)).collect()
+    }
+
+    /// The text of its field in an object: absent is empty, booleans and integers as text.
+    #[must_use]
+    pub fn text_in(&self, object: &Value) -> String {
+        text_at(object, &self.field)
+    }
 }
 
 /// Splits at commas that no backslash stands before; empty parts are left out.
@@ -116,7 +124,7 @@ impl FieldSelection {
     /// 400, naming what was not understood or is not offered.
     pub fn parse(text: &str, resource: &Resource, version: &Version) -> Result<Self, Failure> {
         let mut needs = Vec::new();
-        for term in terms(text)? {
+        for term in FieldTerm::all(text)? {
             offered(&term.field, resource, version)?;
             if aggregated(resource) {
                 equal_to_something(&term)?;
@@ -261,7 +269,7 @@ fn places(field: &str, resource: &Resource) -> Vec<String> {
 
 /// The text of a field by dotted path, keys of maps in brackets; absent is empty, booleans and integers as text.
 #[must_use]
-pub fn text_at(object: &Value, path: &str) -> String {
+pub(super) fn text_at(object: &Value, path: &str) -> String {
     let (fields, key) = match path.strip_suffix(']').and_then(|p| p.split_once('[')) {
         Some((fields, key)) => (fields, Some(key)),
         None => (path, None),

@@ -6,5 +6,5 @@ mod labels;
 #[cfg(test)]
 mod tests;
 
-pub use fields::{FieldSelection, FieldTerm, terms, text_at};
+pub use fields::{FieldSelection, FieldTerm};
 pub use labels::LabelSelection;

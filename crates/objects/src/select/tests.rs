@@ -93,7 +93,7 @@ fn label_selectors_select() {
 #[test]
 fn field_selectors_are_taken_apart_at_their_first_sign() {
     let parse = |text: &str| {
-        let terms = terms(text).map_err(|failure| failure.message)?;
+        let terms = FieldTerm::all(text).map_err(|failure| failure.message)?;
         let shown = terms.into_iter().map(|t| {
             let sign = if t.negated { "!=" } else { "=" };
             format!("{} {sign} {}", t.field, t.value)

@@ -189,30 +189,31 @@ pub(crate) fn custom_columns(own: &[Column]) -> Vec<Column> {
     all
 }
 
-/// The columns of a Scale.
-#[must_use]
-pub fn scale_columns() -> Vec<Column> {
-    let column = |name: &str, kind: &str, text: &str, path: &str| {
-        let column =
-            serde_json::json!({"name": name, "type": kind, "description": text, "jsonPath": path});
-        Column::from_crd(&column)
-    };
-    vec![
-        name(),
-        column(
-            "Desired",
-            "integer",
-            "Number of desired replicas",
-            ".spec.replicas",
-        ),
-        column(
-            "Available",
-            "integer",
-            "Number of actual replicas",
-            ".status.replicas",
-        ),
-        column("Age", "date", AGE_TEXT, ".metadata.creationTimestamp"),
-    ]
+impl Column {
+    /// The columns of a Scale.
+    #[must_use]
+    pub fn of_scale() -> Vec<Self> {
+        let column = |name: &str, kind: &str, text: &str, path: &str| {
+            let column = serde_json::json!({"name": name, "type": kind, "description": text, "jsonPath": path});
+            Column::from_crd(&column)
+        };
+        vec![
+            name(),
+            column(
+                "Desired",
+                "integer",
+                "Number of desired replicas",
+                ".spec.replicas",
+            ),
+            column(
+                "Available",
+                "integer",
+                "Number of actual replicas",
+                ".status.replicas",
+            ),
+            column("Age", "date", AGE_TEXT, ".metadata.creationTimestamp"),
+        ]
+    }
 }
 
 /// What a row carries of its object (`includeObject`).
@@ -252,30 +253,32 @@ pub struct Form<'a> {
     pub now: Timestamp,
 }
 
-/// Builds a `Table`; `metadata` is that of the list, or the object's resourceVersion.
-#[must_use]
-pub fn table<'a>(
-    columns: &[Column],
-    objects: impl IntoIterator<Item = &'a Value>,
-    metadata: Value,
-    form: Form<'_>,
-) -> Value {
-    let definitions = if form.definitions {
-        Value::from(columns.iter().map(Column::definition).collect::<Vec<_>>())
-    } else {
-        Value::Null
-    };
-    let rows: Vec<Value> = objects
-        .into_iter()
-        .map(|object| row(columns, object, form))
-        .collect();
-    json!({
-        "kind": "Table",
-        "apiVersion": form.api_version,
-        "metadata": metadata,
-        "columnDefinitions": definitions,
-        "rows": rows,
-    })
+impl Form<'_> {
+    /// Builds a `Table`; `metadata` is that of the list, or the object's resourceVersion.
+    #[must_use]
+    pub fn table<'a>(
+        self,
+        columns: &[Column],
+        objects: impl IntoIterator<Item = &'a Value>,
+        metadata: Value,
+    ) -> Value {
+        let definitions = if self.definitions {
+            Value::from(columns.iter().map(Column::definition).collect::<Vec<_>>())
+        } else {
+            Value::Null
+        };
+        let rows: Vec<Value> = objects
+            .into_iter()
+            .map(|object| row(columns, object, self))
+            .collect();
+        json!({
+            "kind": "Table",
+            "apiVersion": self.api_version,
+            "metadata": metadata,
+            "columnDefinitions": definitions,
+            "rows": rows,
+        })
+    }
 }
 
 /// One row of a table.

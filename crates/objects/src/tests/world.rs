@@ -47,7 +47,7 @@ impl World {
             crd::default(&mut value);
             crd::start_status(&mut value);
             assert_eq!(crd::validate(&value, None, super::stack), []);
-            crd::accept_names(&mut value, &crd::Taken::default(), "2026-01-01T00:00:00Z");
+            crd::Taken::default().accept(&mut value, "2026-01-01T00:00:00Z");
             world.crds.push(Resource::from_crd(&value).unwrap());
             let name = value["metadata"]["name"].as_str().unwrap().to_owned();
             world

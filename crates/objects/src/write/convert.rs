@@ -9,10 +9,12 @@ use crate::resource::{Origin, Resource, Version};
 use crate::schema::{FieldError, skipped_rules};
 use crate::status::Failure;
 
-/// Takes unknown fields out and fills defaults in; returns the paths of the unknown fields.
-#[must_use]
-pub fn admit(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
-    admit_as(rules.resource, rules.version, object)
+impl Rules<'_> {
+    /// Takes unknown fields out and fills defaults in; returns the paths of the unknown fields.
+    #[must_use]
+    pub fn admit(self, object: &mut Value) -> Vec<String> {
+        admit_as(self.resource, self.version, object)
+    }
 }
 
 fn admit_as(resource: &Resource, version: &Version, object: &mut Value) -> Vec<String> {
@@ -27,7 +29,7 @@ fn admit_as(resource: &Resource, version: &Version, object: &mut Value) -> Vec<S
     unknown
 }
 
-/// As [`admit`] of what an apply made: a null in it that is no value stays, and is refused.
+/// As [`Rules::admit`] of what an apply made: a null in it that is no value stays, and is refused.
 #[must_use]
 pub(crate) fn admit_applied(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
     match (&rules.version.schema, rules.resource.built_in) {
@@ -36,41 +38,43 @@ pub(crate) fn admit_applied(rules: Rules<'_>, object: &mut Value) -> Vec<String>
             schema.fill(object);
             unknown
         }
-        _ => admit(rules, object),
+        _ => rules.admit(object),
     }
 }
 
-/// Validates an object by its schema; `before` are the errors that were found already.
-#[must_use]
-pub fn check(
-    rules: Rules<'_>,
-    part: Part,
-    new: &Value,
-    old: Option<&Value>,
-    before: &[FieldError],
-) -> Vec<FieldError> {
-    if let Some(kind) = rules.resource.built_in {
-        return kind.validate(new, old, rules.stack);
+impl Rules<'_> {
+    /// Validates an object by its schema; `before` are the errors that were found already.
+    #[must_use]
+    pub fn check(
+        self,
+        part: Part,
+        new: &Value,
+        old: Option<&Value>,
+        before: &[FieldError],
+    ) -> Vec<FieldError> {
+        if let Some(kind) = self.resource.built_in {
+            return kind.validate(new, old, self.stack);
+        }
+        let Some(schema) = &self.version.schema else {
+            return Vec::new();
+        };
+        let mut errors = schema.validate(new, old);
+        if part == Part::Status {
+            errors.retain(|error| error.path.starts_with("status"));
+            errors.iter_mut().for_each(told_from_status);
+        }
+        if let Some(scale) = &self.version.scale {
+            errors.extend(scale.check(new, true));
+        }
+        // Rules are written for objects of the right shape: on others they would fail for reasons that nobody asked about.
+        let skips = before.iter().chain(&errors).any(|e| e.kind.skips_rules());
+        if skips && schema.has_rules() {
+            errors.push(skipped_rules());
+        } else if !skips {
+            errors.extend(schema.validate_rules(new, old, self.stack));
+        }
+        errors
     }
-    let Some(schema) = &rules.version.schema else {
-        return Vec::new();
-    };
-    let mut errors = schema.validate(new, old);
-    if part == Part::Status {
-        errors.retain(|error| error.path.starts_with("status"));
-        errors.iter_mut().for_each(told_from_status);
-    }
-    if let Some(scale) = &rules.version.scale {
-        errors.extend(super::scale::check(scale, new, true));
-    }
-    // Rules are written for objects of the right shape: on others they would fail for reasons that nobody asked about.
-    let skips = before.iter().chain(&errors).any(|e| e.kind.skips_rules());
-    if skips && schema.has_rules() {
-        errors.push(skipped_rules());
-    } else if !skips {
-        errors.extend(schema.validate_rules(new, old, rules.stack));
-    }
-    errors
 }
 
 /// Whoever writes the status alone is told of its fields without `status`, where a text says what is `in body`.
@@ -92,43 +96,41 @@ pub(crate) fn review(rules: Rules<'_>, object: &Value) -> Vec<String> {
     converter.map_or_else(Vec::new, |c| c.review(object))
 }
 
-/// An object of the store as a version shows it. What users have defined is read as the definition is now: under the schema of the
-/// version that it is in, whose defaults it takes, then under that of the version that is shown, which has none.
-///
-/// # Errors
-/// A registered converter refused.
-pub fn read(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
-    if resource.origin != Origin::Crd {
-        return to_version(resource, object, to);
+impl Resource {
+    /// An object of the store as a version shows it. What users have defined is read as the definition is now: under the schema of the
+    /// version that it is in, whose defaults it takes, then under that of the version that is shown, which has none.
+    ///
+    /// # Errors
+    /// A registered converter refused.
+    pub fn read(&self, mut object: Value, to: &Version) -> Result<Value, Failure> {
+        if self.origin != Origin::Crd {
+            return to_version(self, object, to);
+        }
+        read_again(self, &mut object);
+        turned(self, object, to)
     }
-    read_again(resource, &mut object);
-    turned(resource, object, to)
-}
 
-/// As [`read`] for many objects: a webhook is asked once.
-///
-/// # Errors
-/// A registered converter refused.
-pub fn read_all(
-    resource: &Resource,
-    mut objects: Vec<Value>,
-    to: &Version,
-) -> Result<Vec<Value>, Failure> {
-    if resource.origin != Origin::Crd {
-        return all_to_version(resource, objects, to);
+    /// As [`Resource::read`] for many objects: a webhook is asked once.
+    ///
+    /// # Errors
+    /// A registered converter refused.
+    pub fn read_all(&self, mut objects: Vec<Value>, to: &Version) -> Result<Vec<Value>, Failure> {
+        if self.origin != Origin::Crd {
+            return all_to_version(self, objects, to);
+        }
+        for object in &mut objects {
+            read_again(self, object);
+        }
+        if self.converter.is_none() {
+            let one = |object| turned(self, object, to);
+            return objects.into_iter().map(one).collect();
+        }
+        let mut objects = all_converted(self, objects, &self.api_version(&to.name), |_| {})?;
+        for object in &mut objects {
+            fit(to, object);
+        }
+        Ok(objects)
     }
-    for object in &mut objects {
-        read_again(resource, object);
-    }
-    if resource.converter.is_none() {
-        let one = |object| turned(resource, object, to);
-        return objects.into_iter().map(one).collect();
-    }
-    let mut objects = all_converted(resource, objects, &resource.api_version(&to.name), |_| {})?;
-    for object in &mut objects {
-        fit(to, object);
-    }
-    Ok(objects)
 }
 
 /// Reads an object under the schema of the version that it is in.
@@ -195,31 +197,35 @@ fn in_version(
     Ok(object)
 }
 
-/// Turns an object into the version in which it is kept.
-///
-/// # Errors
-/// A registered converter refused, or the definition has lost its storage version.
-pub fn to_storage(resource: &Resource, object: Value) -> Result<Value, Failure> {
-    if let Some((_, api_version)) = resource.stored_as {
-        return converted(resource, object, api_version);
+impl Resource {
+    /// Turns an object into the version in which it is kept.
+    ///
+    /// # Errors
+    /// A registered converter refused, or the definition has lost its storage version.
+    pub fn to_storage(&self, object: Value) -> Result<Value, Failure> {
+        if let Some((_, api_version)) = self.stored_as {
+            return converted(self, object, api_version);
+        }
+        let version = self
+            .version(&self.storage_version)
+            .ok_or_else(|| Failure::internal(format!("{} has no storage version", self.key())))?;
+        if self.origin == Origin::Crd {
+            // Its defaults come when it is read.
+            return turned(self, object, version);
+        }
+        to_version(self, object, version)
     }
-    let version = resource
-        .version(&resource.storage_version)
-        .ok_or_else(|| Failure::internal(format!("{} has no storage version", resource.key())))?;
-    if resource.origin == Origin::Crd {
-        // Its defaults come when it is read.
-        return turned(resource, object, version);
-    }
-    to_version(resource, object, version)
 }
 
-/// An object as it would be read once it was stored: the version in which it is kept has defaults of its own.
-///
-/// # Errors
-/// As [`to_storage`].
-pub fn as_stored(rules: Rules<'_>, object: Value) -> Result<Value, Failure> {
-    let kept = to_storage(rules.resource, object)?;
-    read(rules.resource, kept, rules.version)
+impl Rules<'_> {
+    /// An object as it would be read once it was stored: the version in which it is kept has defaults of its own.
+    ///
+    /// # Errors
+    /// As [`Resource::to_storage`].
+    pub fn once_stored(self, object: Value) -> Result<Value, Failure> {
+        let kept = self.resource.to_storage(object)?;
+        self.resource.read(kept, self.version)
+    }
 }
 
 fn converted(resource: &Resource, object: Value, api_version: &str) -> Result<Value, Failure> {

@@ -3,99 +3,100 @@
 use serde_json::{Value, json};
 
 use super::{
-    Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta, metadata,
-    metadata_mut, mistyped_refusal, other_type, read_strictly, report_unknown, version_of,
+    Moment, Prepared, Rules, WriteOptions, convert, managed, meta, metadata, metadata_mut,
+    mistyped_refusal, other_type, version_of,
 };
 use crate::reason::Reason;
 use crate::status::Failure;
 use crate::write::part::Part;
 use crate::write::update::Means;
 
-/// Computes a new object from a body.
-///
-/// # Errors
-/// The refusals of the real server: 400 for what cannot be this kind, 422 for what breaks a rule, 500 for a
-/// given resource version.
-pub fn create(
-    rules: Rules<'_>,
-    mut object: Value,
-    namespace: &str,
-    options: &WriteOptions,
-    moment: &Moment,
-    means: Means,
-) -> Result<Prepared, Failure> {
-    let mut warnings = Vec::new();
-    metadata::check_types(rules, &object)?;
-    check_identity(rules, &mut object, namespace, means)?;
-    let versioned = means == Means::Put && version_of(&object).is_ok_and(|version| version != 0);
-    // Nobody takes a version off that no store sees.
-    let asked = meta(&object, "resourceVersion").to_owned();
-    warnings.extend(metadata::single_owners(&mut object, means));
-    if let Some(metadata) = metadata_mut(&mut object) {
-        metadata::texts_of_nulls(metadata);
+impl Rules<'_> {
+    /// Computes a new object from a body.
+    ///
+    /// # Errors
+    /// The refusals of the real server: 400 for what cannot be this kind, 422 for what breaks a rule, 500 for a
+    /// given resource version.
+    pub fn create(
+        self,
+        mut object: Value,
+        namespace: &str,
+        options: &WriteOptions,
+        moment: &Moment,
+        means: Means,
+    ) -> Result<Prepared, Failure> {
+        let mut warnings = Vec::new();
+        self.check_types(&object)?;
+        self.check_identity(&mut object, namespace, means)?;
+        let versioned = means == Means::Put && version_of(&object).is_ok_and(|v| v != 0);
+        // Nobody takes a version off that no store sees.
+        let asked = meta(&object, "resourceVersion").to_owned();
+        warnings.extend(metadata::single_owners(&mut object, means));
+        if let Some(metadata) = metadata_mut(&mut object) {
+            metadata::texts_of_nulls(metadata);
+        }
+        let mistyped = other_type(self, &object);
+        if !mistyped.is_empty() {
+            warnings.extend(self.read_strictly(&object, options)?);
+            return Err(mistyped_refusal(&object, &mistyped).with_warnings(warnings));
+        }
+        let unknown = match means {
+            Means::Apply => convert::admit_applied(self, &mut object),
+            Means::Put | Means::Patch => self.admit(&mut object),
+        };
+        self.report_unknown(&unknown, options, &mut warnings)?;
+        let given_managers = object.pointer("/metadata/managedFields").cloned();
+        fill(self, &mut object, moment);
+        let kept = metadata_mut(&mut object).filter(|_| options.dry_run && !asked.is_empty());
+        if let Some(metadata) = kept {
+            metadata.insert("resourceVersion".to_owned(), asked.into());
+        }
+        let mut untold = false;
+        if self.version.status
+            && self.resource.custom()
+            && let Some(root) = object.as_object_mut()
+            && let Some(status) = root.remove("status")
+        {
+            untold = managed::misfits(self, &json!({"status": status}));
+        }
+        match means {
+            Means::Apply => managed::take(
+                &mut object,
+                &json!({"metadata": {"managedFields": given_managers}}),
+            ),
+            _ => self.created(&mut object, given_managers, options, moment),
+        }
+        if untold {
+            managed::take(&mut object, &Value::Null);
+        }
+        if let Some(kind) = self.resource.built_in {
+            kind.settle(&mut object);
+        }
+        start(self, &mut object);
+        let mut errors = metadata::validate(self, &object);
+        let early = warnings.clone();
+        warnings.extend(metadata::warnings(self, None, &object));
+        warnings.extend(convert::review(self, &object));
+        let own = self.check(Part::Main, &object, None, &errors);
+        if !own.is_empty() && untyped_meta(self) {
+            errors.clear();
+        }
+        errors.extend(own);
+        if !errors.is_empty() {
+            let refused = self.invalid(meta(&object, "name"), &errors);
+            return Err(refused.with_warnings(early));
+        }
+        // The store refuses it, once everything else is right; a dry run does not ask the store.
+        if versioned && !options.dry_run {
+            return Err(Failure::new(
+                500,
+                Reason::Unknown,
+                "resourceVersion should not be set on objects to be created",
+            )
+            .with_warnings(early));
+        }
+        Ok(Prepared { object, warnings })
     }
-    let mistyped = other_type(rules, &object);
-    if !mistyped.is_empty() {
-        warnings.extend(read_strictly(rules, &object, options)?);
-        return Err(mistyped_refusal(&object, &mistyped).with_warnings(warnings));
-    }
-    let unknown = match means {
-        Means::Apply => convert::admit_applied(rules, &mut object),
-        Means::Put | Means::Patch => convert::admit(rules, &mut object),
-    };
-    report_unknown(rules, &unknown, options, &mut warnings)?;
-    let given_managers = object.pointer("/metadata/managedFields").cloned();
-    fill(rules, &mut object, moment);
-    if let Some(metadata) =
-        metadata_mut(&mut object).filter(|_| options.dry_run && !asked.is_empty())
-    {
-        metadata.insert("resourceVersion".to_owned(), asked.into());
-    }
-    let mut untold = false;
-    if rules.version.status
-        && rules.resource.custom()
-        && let Some(root) = object.as_object_mut()
-        && let Some(status) = root.remove("status")
-    {
-        untold = managed::misfits(rules, &json!({"status": status}));
-    }
-    match means {
-        Means::Apply => managed::take(
-            &mut object,
-            &json!({"metadata": {"managedFields": given_managers}}),
-        ),
-        _ => managed::created(rules, &mut object, given_managers, options, moment),
-    }
-    if untold {
-        managed::take(&mut object, &Value::Null);
-    }
-    if let Some(kind) = rules.resource.built_in {
-        kind.settle(&mut object);
-    }
-    start(rules, &mut object);
-    let mut errors = metadata::validate(rules, &object);
-    let early = warnings.clone();
-    warnings.extend(metadata::warnings(rules, None, &object));
-    warnings.extend(convert::review(rules, &object));
-    let own = convert::check(rules, Part::Main, &object, None, &errors);
-    if !own.is_empty() && untyped_meta(rules) {
-        errors.clear();
-    }
-    errors.extend(own);
-    if !errors.is_empty() {
-        let refused = rules.invalid(meta(&object, "name"), &errors);
-        return Err(refused.with_warnings(early));
-    }
-    // The store refuses it, once everything else is right; a dry run does not ask the store.
-    if versioned && !options.dry_run {
-        return Err(Failure::new(
-            500,
-            Reason::Unknown,
-            "resourceVersion should not be set on objects to be created",
-        )
-        .with_warnings(early));
-    }
-    Ok(Prepared { object, warnings })
 }
 
 /// Whether a kind's own rules come before those of metadata, which are not looked at if one is broken.

@@ -147,52 +147,54 @@ pub enum Deleted {
     Already,
 }
 
-/// Computes a delete of `old`.
-///
-/// # Errors
-/// A precondition does not hold.
-pub fn delete(
-    rules: Rules<'_>,
-    old: &Value,
-    options: &DeleteOptions,
-    moment: &Moment,
-) -> Result<Deleted, Failure> {
-    preconditions(rules, old, options)?;
-    let mut wanted: Vec<String> = finalizers(old).into_iter().map(str::to_owned).collect();
-    let before = wanted.clone();
-    // Events own nothing, so that nothing waits for what they would own.
-    let collected = rules
-        .resource
-        .built_in
-        .is_none_or(|kind| kind.kind != "Event");
-    match options.propagation.as_deref().filter(|_| collected) {
-        Some("Foreground") => swap(&mut wanted, "foregroundDeletion", "orphan"),
-        Some("Orphan") => swap(&mut wanted, "orphan", "foregroundDeletion"),
-        Some("Background") => wanted.retain(|f| f != "orphan" && f != "foregroundDeletion"),
-        _ => {}
-    }
-    let deleting = !meta(old, "deletionTimestamp").is_empty();
-    if wanted.is_empty() {
-        return Ok(Deleted::Remove);
-    }
-    if deleting && wanted == before {
-        return Ok(Deleted::Already);
-    }
-    let mut marked = old.clone();
-    if let Some(metadata) = metadata_mut(&mut marked) {
-        if !deleting {
-            metadata.insert("deletionTimestamp".to_owned(), moment.now.clone().into());
-            // A namespace is marked by a path of its own, which grants no time.
-            if !rules.is_namespace() {
-                metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
-            }
-            if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
-                metadata.insert("generation".to_owned(), (generation + 1).into());
-            }
+impl Rules<'_> {
+    /// Computes a delete of `old`.
+    ///
+    /// # Errors
+    /// A precondition does not hold.
+    pub fn delete(
+        self,
+        old: &Value,
+        options: &DeleteOptions,
+        moment: &Moment,
+    ) -> Result<Deleted, Failure> {
+        preconditions(self, old, options)?;
+        let mut wanted: Vec<String> = finalizers(old).into_iter().map(str::to_owned).collect();
+        let before = wanted.clone();
+        // Events own nothing, so that nothing waits for what they would own.
+        let collected = self
+            .resource
+            .built_in
+            .is_none_or(|kind| kind.kind != "Event");
+        match options.propagation.as_deref().filter(|_| collected) {
+            Some("Foreground") => swap(&mut wanted, "foregroundDeletion", "orphan"),
+            Some("Orphan") => swap(&mut wanted, "orphan", "foregroundDeletion"),
+            Some("Background") => wanted.retain(|f| f != "orphan" && f != "foregroundDeletion"),
+            _ => {}
         }
-        metadata.insert("finalizers".to_owned(), wanted.into());
+        let deleting = !meta(old, "deletionTimestamp").is_empty();
+        if wanted.is_empty() {
+            return Ok(Deleted::Remove);
+        }
+        if deleting && wanted == before {
+            return Ok(Deleted::Already);
+        }
+        let mut marked = old.clone();
+        if let Some(metadata) = metadata_mut(&mut marked) {
+            if !deleting {
+                metadata.insert("deletionTimestamp".to_owned(), moment.now.clone().into());
+                // A namespace is marked by a path of its own, which grants no time.
+                if !self.is_namespace() {
+                    metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+                }
+                if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
+                    metadata.insert("generation".to_owned(), (generation + 1).into());
+                }
+            }
+            metadata.insert("finalizers".to_owned(), wanted.into());
+        }
+        Ok(Deleted::Mark(marked))
     }
-    Ok(Deleted::Mark(marked))
 }
 
 fn swap(finalizers: &mut Vec<String>, add: &str, drop: &str) {

@@ -42,21 +42,23 @@ fn writing<T>(
     }))
 }
 
-/// Records the manager of a new object; `given` are the entries that the body carried.
-pub fn created(
-    rules: Rules<'_>,
-    object: &mut Value,
-    given: Option<Value>,
-    options: &WriteOptions,
-    moment: &Moment,
-) {
-    put(object, given);
-    let untracked = named(object) && foreign(rules, object);
-    writing(rules, "", options, moment, |writer| {
-        apply::track(None, object, writer)
-    });
-    if untracked {
-        put(object, None);
+impl Rules<'_> {
+    /// Records the manager of a new object; `given` are the entries that the body carried.
+    pub fn created(
+        self,
+        object: &mut Value,
+        given: Option<Value>,
+        options: &WriteOptions,
+        moment: &Moment,
+    ) {
+        put(object, given);
+        let untracked = named(object) && foreign(self, object);
+        writing(self, "", options, moment, |writer| {
+            apply::track(None, object, writer)
+        });
+        if untracked {
+            put(object, None);
+        }
     }
 }
 
@@ -81,39 +83,41 @@ fn foreign(rules: Rules<'_>, object: &Value) -> bool {
         && entries.is_some_and(|entries| !entries.is_empty() && !entries.iter().all(known))
 }
 
-/// Records the manager of the changed fields in `asked`, the wanted object before the server keeps what is not
-/// the request's to write (the real server records that too).
-pub fn updated(
-    rules: Rules<'_>,
-    old: &Value,
-    asked: &mut Value,
-    part: Part,
-    options: &WriteOptions,
-    moment: &Moment,
-) {
-    let subresource = part.subresource();
-    if rules.resource.custom() {
-        // Where metadata has no type of its own, an empty list of entries is none.
-        let entries = asked.pointer("/metadata/managedFields");
-        if entries.and_then(Value::as_array).is_none_or(Vec::is_empty) {
+impl Rules<'_> {
+    /// Records the manager of the changed fields in `asked`, the wanted object before the server keeps what is not
+    /// the request's to write (the real server records that too).
+    pub fn updated(
+        self,
+        old: &Value,
+        asked: &mut Value,
+        part: Part,
+        options: &WriteOptions,
+        moment: &Moment,
+    ) {
+        let subresource = part.subresource();
+        if self.resource.custom() {
+            // Where metadata has no type of its own, an empty list of entries is none.
+            let entries = asked.pointer("/metadata/managedFields");
+            if entries.and_then(Value::as_array).is_none_or(Vec::is_empty) {
+                put(asked, None);
+            }
+        }
+        let entries = if named(asked) { &*asked } else { old };
+        let untracked = part == Part::Main && named(asked) && foreign(self, asked)
+            || part == Part::Status
+                && self.resource.custom()
+                && (misfits(self, asked) || !super::other_type(self, asked).is_empty())
+            || part == Part::Main && untold(self, old, asked)
+            || unreadable(self, entries, &[old, asked]).is_some();
+        writing(self, subresource, options, moment, |writer| {
+            apply::track(Some(old), asked, writer)
+        });
+        if untracked {
             put(asked, None);
         }
-    }
-    let entries = if named(asked) { &*asked } else { old };
-    let untracked = part == Part::Main && named(asked) && foreign(rules, asked)
-        || part == Part::Status
-            && rules.resource.custom()
-            && (misfits(rules, asked) || !super::other_type(rules, asked).is_empty())
-        || part == Part::Main && untold(rules, old, asked)
-        || unreadable(rules, entries, &[old, asked]).is_some();
-    writing(rules, subresource, options, moment, |writer| {
-        apply::track(Some(old), asked, writer)
-    });
-    if untracked {
-        put(asked, None);
-    }
-    if part == Part::Scale {
-        timeless(old, asked);
+        if part == Part::Scale {
+            timeless(old, asked);
+        }
     }
 }
 
@@ -199,56 +203,58 @@ pub fn take_from(new: &mut Value, mut asked: Value) {
     put(new, entries.map(Value::take));
 }
 
-/// Merges an applied configuration into `old` (none: a new object), entries included.
-///
-/// # Errors
-/// 409 with the owners of what it would change, or 500 for a configuration that the schema does not know.
-pub fn applied(
-    rules: Rules<'_>,
-    old: Option<&Value>,
-    config: &Value,
-    part: Part,
-    options: &WriteOptions,
-    moment: &Moment,
-) -> Result<Value, Failure> {
-    let subresource = part.subresource();
-    let result = writing(rules, subresource, options, moment, |writer| {
-        apply::apply(old, config, writer, options.force)
-    });
-    let fits = !matches!(result, Some(Err(ApplyError::Misfit { .. })));
-    let lost = old
-        .filter(|_| fits)
-        .and_then(|old| unreadable(rules, old, &[old]));
-    if let Some(why) = lost {
-        return Err(Failure::new(500, Reason::Unknown, why));
-    }
-    match result {
-        None => Err(Failure::new(
-            415,
-            Reason::UnsupportedMediaType,
-            "apply is not supported for this kind",
-        )),
-        Some(Ok(mut object)) => {
-            if let Some(old) = old.filter(|_| part == Part::Scale) {
-                timeless(old, &mut object);
-            }
-            Ok(object)
+impl Rules<'_> {
+    /// Merges an applied configuration into `old` (none: a new object), entries included.
+    ///
+    /// # Errors
+    /// 409 with the owners of what it would change, or 500 for a configuration that the schema does not know.
+    pub fn applied(
+        self,
+        old: Option<&Value>,
+        config: &Value,
+        part: Part,
+        options: &WriteOptions,
+        moment: &Moment,
+    ) -> Result<Value, Failure> {
+        let subresource = part.subresource();
+        let result = writing(self, subresource, options, moment, |writer| {
+            apply::apply(old, config, writer, options.force)
+        });
+        let fits = !matches!(result, Some(Err(ApplyError::Misfit { .. })));
+        let lost = old
+            .filter(|_| fits)
+            .and_then(|old| unreadable(self, old, &[old]));
+        if let Some(why) = lost {
+            return Err(Failure::new(500, Reason::Unknown, why));
         }
-        Some(Err(ApplyError::Conflicts(mut conflicts))) => {
-            if part == Part::Scale {
-                // Of the object a Scale has this one field, and whoever applied it knows it by the Scale's own name.
-                for conflict in &mut conflicts {
-                    ".spec.replicas".clone_into(&mut conflict.path);
+        match result {
+            None => Err(Failure::new(
+                415,
+                Reason::UnsupportedMediaType,
+                "apply is not supported for this kind",
+            )),
+            Some(Ok(mut object)) => {
+                if let Some(old) = old.filter(|_| part == Part::Scale) {
+                    timeless(old, &mut object);
                 }
+                Ok(object)
             }
-            let message = apply::conflict_message(&conflicts);
-            let causes = conflicts.iter().map(|c| {
-                json!({"reason": "FieldManagerConflict", "message": format!("conflict with {}", c.manager), "field": c.path})
-            });
-            Err(Failure::new(409, Reason::Conflict, message).with_causes(causes.collect()))
-        }
-        Some(Err(error @ ApplyError::Misfit { .. })) => {
-            Err(Failure::new(500, Reason::Unknown, error.to_string()))
+            Some(Err(ApplyError::Conflicts(mut conflicts))) => {
+                if part == Part::Scale {
+                    // Of the object a Scale has this one field, and whoever applied it knows it by the Scale's own name.
+                    for conflict in &mut conflicts {
+                        ".spec.replicas".clone_into(&mut conflict.path);
+                    }
+                }
+                let message = apply::conflict_message(&conflicts);
+                let causes = conflicts.iter().map(|c| {
+                    json!({"reason": "FieldManagerConflict", "message": format!("conflict with {}", c.manager), "field": c.path})
+                });
+                Err(Failure::new(409, Reason::Conflict, message).with_causes(causes.collect()))
+            }
+            Some(Err(error @ ApplyError::Misfit { .. })) => {
+                Err(Failure::new(500, Reason::Unknown, error.to_string()))
+            }
         }
     }
 }

@@ -8,21 +8,23 @@ use crate::names::NameRule;
 use crate::schema::{FieldError, metadata as meta};
 use crate::status::{Failure, Misread};
 
-/// Checks that the members of the metadata have their JSON types; a client's mistake there is a decoding error.
-///
-/// # Errors
-/// 400 in Go's words.
-pub fn check_types(rules: Rules<'_>, object: &Value) -> Result<(), Failure> {
-    let problem = match rules.resource.built_in {
-        Some(kind) => kind.type_error(object),
-        None => type_problem(object),
-    };
-    let Some(problem) = problem else {
-        return Ok(());
-    };
-    let kind = &rules.resource.kind;
-    let said = (kind.as_str(), rules.version.name.as_str());
-    Err(Failure::misread(said, kind, Misread::Type(problem)))
+impl Rules<'_> {
+    /// Checks that the members of the metadata have their JSON types; a client's mistake there is a decoding error.
+    ///
+    /// # Errors
+    /// 400 in Go's words.
+    pub fn check_types(self, object: &Value) -> Result<(), Failure> {
+        let problem = match self.resource.built_in {
+            Some(kind) => kind.type_error(object),
+            None => type_problem(object),
+        };
+        let Some(problem) = problem else {
+            return Ok(());
+        };
+        let kind = &self.resource.kind;
+        let said = (kind.as_str(), self.version.name.as_str());
+        Err(Failure::misread(said, kind, Misread::Type(problem)))
+    }
 }
 
 /// The first wrong JSON type in the metadata of an object that has no type in Go.

@@ -9,12 +9,10 @@ pub mod managed;
 pub mod metadata;
 pub mod part;
 pub mod patching;
-pub mod scale;
+mod scale;
 pub mod update;
 
 mod create;
-
-pub use create::create;
 
 use serde_json::{Map, Value};
 
@@ -198,53 +196,55 @@ pub(crate) fn mistyped_refusal(object: &Value, errors: &[FieldError]) -> Failure
     Failure::invalid(group, text("kind"), meta(object, "name"), errors)
 }
 
-/// Checks kind, apiVersion and namespace of a body against the path, and fills in what may be left out.
-///
-/// # Errors
-/// 400 or 422 in the words of the real server.
-pub fn check_identity(
-    rules: Rules<'_>,
-    object: &mut Value,
-    namespace: &str,
-    means: Means,
-) -> Result<(), Failure> {
-    let wanted = rules.api_version();
-    let resource = rules.resource;
-    let text = |field: &str| {
-        object
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let (given, kind) = (text("apiVersion").to_owned(), text("kind").to_owned());
-    if !object.is_object() {
-        return Err(Failure::bad_request("the body is not an object"));
-    }
-    if let Some(why) = foreign_type(rules, object) {
-        let version = match given.is_empty() {
-            true => rules.version.name.as_str(),
-            false => given.rsplit('/').next().unwrap_or_default(),
+impl Rules<'_> {
+    /// Checks kind, apiVersion and namespace of a body against the path, and fills in what may be left out.
+    ///
+    /// # Errors
+    /// 400 or 422 in the words of the real server.
+    pub fn check_identity(
+        self,
+        object: &mut Value,
+        namespace: &str,
+        means: Means,
+    ) -> Result<(), Failure> {
+        let wanted = self.api_version();
+        let resource = self.resource;
+        let text = |field: &str| {
+            object
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
         };
-        let said = match kind.is_empty() {
-            true => resource.kind.as_str(),
-            false => kind.as_str(),
-        };
-        let why = Misread::Type(why);
-        return Err(Failure::misread((said, version), &resource.kind, why));
-    }
-    if resource.custom() {
-        let given = given.trim_start_matches('/');
-        // What a patch made of an object is told by `other_type`, later.
-        if given != wanted && means == Means::Put {
-            return Err(Failure::bad_request(format!(
-                "the API version in the data ({given}) does not match the expected API version ({wanted})"
-            )));
+        let (given, kind) = (text("apiVersion").to_owned(), text("kind").to_owned());
+        if !object.is_object() {
+            return Err(Failure::bad_request("the body is not an object"));
         }
-    } else if let Some(root) = object.as_object_mut() {
-        root.insert("apiVersion".to_owned(), wanted.into());
-        root.insert("kind".to_owned(), resource.kind.clone().into());
+        if let Some(why) = foreign_type(self, object) {
+            let version = match given.is_empty() {
+                true => self.version.name.as_str(),
+                false => given.rsplit('/').next().unwrap_or_default(),
+            };
+            let said = match kind.is_empty() {
+                true => resource.kind.as_str(),
+                false => kind.as_str(),
+            };
+            let why = Misread::Type(why);
+            return Err(Failure::misread((said, version), &resource.kind, why));
+        }
+        if resource.custom() {
+            let given = given.trim_start_matches('/');
+            // What a patch made of an object is told by `other_type`, later.
+            if given != wanted && means == Means::Put {
+                return Err(Failure::bad_request(format!(
+                    "the API version in the data ({given}) does not match the expected API version ({wanted})"
+                )));
+            }
+        } else if let Some(root) = object.as_object_mut() {
+            root.insert("apiVersion".to_owned(), wanted.into());
+            root.insert("kind".to_owned(), resource.kind.clone().into());
+        }
+        namespace_of(resource, object, namespace)
     }
-    namespace_of(resource, object, namespace)
 }
 
 /// Why Go's types cannot take an object for one of a built-in kind: it says that it is something else.
@@ -339,35 +339,37 @@ fn namespace_of(resource: &Resource, object: &mut Value, namespace: &str) -> Res
     Ok(())
 }
 
-/// What a strict reader finds in a body that is not looked at further.
-///
-/// # Errors
-/// As [`report_unknown`].
-pub fn read_strictly(
-    rules: Rules<'_>,
-    body: &Value,
-    options: &WriteOptions,
-) -> Result<Vec<String>, Failure> {
-    let mut warnings = Vec::new();
-    if options.field_validation == FieldValidation::Ignore {
-        return Ok(warnings);
+impl Rules<'_> {
+    /// What a strict reader finds in a body that is not looked at further.
+    ///
+    /// # Errors
+    /// As [`Rules::report_unknown`].
+    pub fn read_strictly(
+        self,
+        body: &Value,
+        options: &WriteOptions,
+    ) -> Result<Vec<String>, Failure> {
+        let mut warnings = Vec::new();
+        if options.field_validation == FieldValidation::Ignore {
+            return Ok(warnings);
+        }
+        let unknown = unknown_to(self, body);
+        let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
+        // It is told by the version that it says it is in, and by its kind where that has no type in Go.
+        let said = text("apiVersion").rsplit('/').next().unwrap_or_default();
+        let shown = format!("{said:?}");
+        let inside = shown.strip_prefix('"').and_then(|s| s.strip_suffix('"'));
+        let version = match said {
+            "" => self.version.name.as_str(),
+            _ => inside.unwrap_or(said),
+        };
+        let kind = match text("kind") {
+            said if self.resource.custom() && !said.is_empty() => said,
+            _ => self.resource.kind.as_str(),
+        };
+        report((kind, version), &unknown, options, &mut warnings)?;
+        Ok(warnings)
     }
-    let unknown = unknown_to(rules, body);
-    let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
-    // It is told by the version that it says it is in, and by its kind where that has no type in Go.
-    let said = text("apiVersion").rsplit('/').next().unwrap_or_default();
-    let shown = format!("{said:?}");
-    let inside = shown.strip_prefix('"').and_then(|s| s.strip_suffix('"'));
-    let version = match said {
-        "" => rules.version.name.as_str(),
-        _ => inside.unwrap_or(said),
-    };
-    let kind = match text("kind") {
-        said if rules.resource.custom() && !said.is_empty() => said,
-        _ => rules.resource.kind.as_str(),
-    };
-    report((kind, version), &unknown, options, &mut warnings)?;
-    Ok(warnings)
 }
 
 /// The unknown fields of a body, under the schema of the version that it says it is in: one that is not there knows nothing.
@@ -405,18 +407,20 @@ fn unknown_to(rules: Rules<'_>, body: &Value) -> Vec<String> {
     }
 }
 
-/// Refuses or warns about duplicate and unknown fields, as the request asked.
-///
-/// # Errors
-/// 400 naming all of them, under `Strict`.
-pub fn report_unknown(
-    rules: Rules<'_>,
-    unknown: &[String],
-    options: &WriteOptions,
-    warnings: &mut Vec<String>,
-) -> Result<(), Failure> {
-    let own = (rules.resource.kind.as_str(), rules.version.name.as_str());
-    report(own, unknown, options, warnings)
+impl Rules<'_> {
+    /// Refuses or warns about duplicate and unknown fields, as the request asked.
+    ///
+    /// # Errors
+    /// 400 naming all of them, under `Strict`.
+    pub fn report_unknown(
+        self,
+        unknown: &[String],
+        options: &WriteOptions,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let own = (self.resource.kind.as_str(), self.version.name.as_str());
+        report(own, unknown, options, warnings)
+    }
 }
 
 /// The same of a body that is told by this kind and version.

@@ -55,73 +55,71 @@ pub fn merge(old: &Value, patch: &Value) -> Value {
     new
 }
 
-/// Computes what a patch other than an apply makes of an object.
-///
-/// # Errors
-/// 400 for a patch of the wrong form, 422 for one that does not fit the object.
-pub fn apply(
-    rules: Rules<'_>,
-    kind: PatchKind,
-    old: &Value,
-    body: &Value,
-) -> Result<Value, Failure> {
-    let patched = match (kind, rules.resource.built_in) {
-        (PatchKind::Json, _) => patch::json_patch(old, body),
-        (PatchKind::Strategic, Some(built_in)) => {
-            patch::strategic(old, body, built_in.schema_json())
-        }
-        _ => patch::merge_patch(old, body),
-    };
-    let patched = patched.map_err(|error| match error {
-        PatchError::Unreadable(text) => Failure::bad_request(text),
-        PatchError::TooLarge(text) => Failure::new(413, Reason::RequestEntityTooLarge, text),
-        PatchError::Unfit(_) => {
-            Failure::new(422, Reason::Invalid, error.to_string()).with_details(Map::new())
-        }
-    })?;
-    let mut patched = patched;
-    if let (PatchKind::Strategic, Some(root)) = (kind, patched.as_object_mut()) {
-        // What this kind of patch makes is of the type that it began with, whatever it says.
-        root.insert("apiVersion".to_owned(), rules.api_version().into());
-        root.insert("kind".to_owned(), rules.resource.kind.clone().into());
-    }
-    let unread = Misread::interpret(&patched)
-        .err()
-        .filter(|_| kind != PatchKind::Strategic);
-    let problem = match rules.resource.built_in {
-        _ if unread.is_some() => unread,
-        Some(_) if versionless(&patched) => None,
-        Some(type_) => type_.type_error(&patched).or_else(|| {
-            super::foreign_type(rules, &patched).filter(|_| kind != PatchKind::Strategic)
-        }),
-        None => super::metadata::type_problem(&patched),
-    };
-    match problem {
-        Some(why) => Err(misfit(&patched, body, &why)),
-        None => Ok(patched),
-    }
-}
-
-/// Refuses what a patch made of an object without a type in Go where it says not what it is.
-///
-/// # Errors
-/// 422 with the whole object.
-pub fn named(rules: Rules<'_>, patched: Value, body: &Value) -> Result<Value, Failure> {
-    let given = patched.get("kind").and_then(Value::as_str);
-    if !rules.resource.custom() {
-        return Ok(patched);
-    }
-    if given.is_some_and(|kind| !kind.is_empty()) {
-        return match patched.get("apiVersion") {
-            Some(Value::Null) => {
-                let why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
-                Err(misfit(&patched, body, why))
+impl Rules<'_> {
+    /// Computes what a patch other than an apply makes of an object.
+    ///
+    /// # Errors
+    /// 400 for a patch of the wrong form, 422 for one that does not fit the object.
+    pub fn patched(self, kind: PatchKind, old: &Value, body: &Value) -> Result<Value, Failure> {
+        let patched = match (kind, self.resource.built_in) {
+            (PatchKind::Json, _) => patch::json_patch(old, body),
+            (PatchKind::Strategic, Some(built_in)) => {
+                patch::strategic(old, body, built_in.schema_json())
             }
-            _ => Ok(patched),
+            _ => patch::merge_patch(old, body),
         };
+        let patched = patched.map_err(|error| match error {
+            PatchError::Unreadable(text) => Failure::bad_request(text),
+            PatchError::TooLarge(text) => Failure::new(413, Reason::RequestEntityTooLarge, text),
+            PatchError::Unfit(_) => {
+                Failure::new(422, Reason::Invalid, error.to_string()).with_details(Map::new())
+            }
+        })?;
+        let mut patched = patched;
+        if let (PatchKind::Strategic, Some(root)) = (kind, patched.as_object_mut()) {
+            // What this kind of patch makes is of the type that it began with, whatever it says.
+            root.insert("apiVersion".to_owned(), self.api_version().into());
+            root.insert("kind".to_owned(), self.resource.kind.clone().into());
+        }
+        let unread = Misread::interpret(&patched)
+            .err()
+            .filter(|_| kind != PatchKind::Strategic);
+        let problem = match self.resource.built_in {
+            _ if unread.is_some() => unread,
+            Some(_) if versionless(&patched) => None,
+            Some(type_) => type_.type_error(&patched).or_else(|| {
+                super::foreign_type(self, &patched).filter(|_| kind != PatchKind::Strategic)
+            }),
+            None => super::metadata::type_problem(&patched),
+        };
+        match problem {
+            Some(why) => Err(misfit(&patched, body, &why)),
+            None => Ok(patched),
+        }
     }
-    let why = format!("Object 'Kind' is missing in '{}'", sorted_json(&patched));
-    Err(misfit(&patched, body, &why))
+
+    /// Refuses what a patch made of an object without a type in Go where it says not what it is.
+    ///
+    /// # Errors
+    /// 422 with the whole object.
+    pub fn named(self, patched: Value, body: &Value) -> Result<Value, Failure> {
+        let given = patched.get("kind").and_then(Value::as_str);
+        if !self.resource.custom() {
+            return Ok(patched);
+        }
+        if given.is_some_and(|kind| !kind.is_empty()) {
+            return match patched.get("apiVersion") {
+                Some(Value::Null) => {
+                    let why =
+                        ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
+                    Err(misfit(&patched, body, why))
+                }
+                _ => Ok(patched),
+            };
+        }
+        let why = format!("Object 'Kind' is missing in '{}'", sorted_json(&patched));
+        Err(misfit(&patched, body, &why))
+    }
 }
 
 /// Whether a patch took the version away: then Go reads an object of its inner types, whose fields have other names.

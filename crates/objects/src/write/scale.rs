@@ -58,11 +58,8 @@ fn misfit(path: &str, value: &Value, wanted: &str) -> String {
     )
 }
 
-/// The whole number at a path.
-///
-/// # Errors
-/// Something else is there.
-pub fn count(object: &Value, path: &str) -> Result<Option<i64>, String> {
+/// The whole number at a path; an error where something else is there.
+fn count(object: &Value, path: &str) -> Result<Option<i64>, String> {
     match at(object, path)? {
         None => Ok(None),
         Some(value) => value
@@ -72,11 +69,8 @@ pub fn count(object: &Value, path: &str) -> Result<Option<i64>, String> {
     }
 }
 
-/// The text at a path.
-///
-/// # Errors
-/// Something else is there.
-pub fn text_at(object: &Value, path: &str) -> Result<Option<String>, String> {
+/// The text at a path; an error where something else is there.
+fn text_at(object: &Value, path: &str) -> Result<Option<String>, String> {
     match at(object, path)? {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -84,29 +78,56 @@ pub fn text_at(object: &Value, path: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// What is wrong with what the paths find: `spec` asks for the wanted count, too.
-#[must_use]
-pub fn check(scale: &Scale, object: &Value, spec: bool) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let wanted = spec.then_some(&scale.spec_replicas);
-    for path in wanted.into_iter().chain([&scale.status_replicas]) {
-        let why = match count(object, path) {
-            Err(why) => (0, why),
-            Ok(Some(number)) if number < 0 => {
-                (number, "should be a non-negative integer".to_owned())
-            }
-            Ok(Some(number)) if number > i64::from(i32::MAX) => (
-                number,
-                format!("should be less than or equal to {}", i32::MAX),
-            ),
-            Ok(_) => continue,
-        };
-        errors.push(FieldError::invalid(path, why.0, why.1));
+impl Scale {
+    /// The wanted count of an object, if it has one.
+    ///
+    /// # Errors
+    /// Something else is there.
+    pub fn wanted(&self, object: &Value) -> Result<Option<i64>, String> {
+        count(object, &self.spec_replicas)
     }
-    if let Some(path) = &scale.selector
-        && let Err(why) = text_at(object, path)
-    {
-        errors.push(FieldError::invalid(path, "", why));
+
+    /// The actual count of an object, if it has one.
+    ///
+    /// # Errors
+    /// Something else is there.
+    pub fn there(&self, object: &Value) -> Result<Option<i64>, String> {
+        count(object, &self.status_replicas)
     }
-    errors
+
+    /// The selector of an object, if it has one.
+    ///
+    /// # Errors
+    /// Something else is there.
+    pub fn selector(&self, object: &Value) -> Result<Option<String>, String> {
+        let path = self.selector.as_deref();
+        path.map_or(Ok(None), |path| text_at(object, path))
+    }
+
+    /// What is wrong with what the paths find: `spec` asks for the wanted count, too.
+    #[must_use]
+    pub fn check(&self, object: &Value, spec: bool) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let wanted = spec.then_some(&self.spec_replicas);
+        for path in wanted.into_iter().chain([&self.status_replicas]) {
+            let why = match count(object, path) {
+                Err(why) => (0, why),
+                Ok(Some(number)) if number < 0 => {
+                    (number, "should be a non-negative integer".to_owned())
+                }
+                Ok(Some(number)) if number > i64::from(i32::MAX) => (
+                    number,
+                    format!("should be less than or equal to {}", i32::MAX),
+                ),
+                Ok(_) => continue,
+            };
+            errors.push(FieldError::invalid(path, why.0, why.1));
+        }
+        if let Some(path) = &self.selector
+            && let Err(why) = text_at(object, path)
+        {
+            errors.push(FieldError::invalid(path, "", why));
+        }
+        errors
+    }
 }

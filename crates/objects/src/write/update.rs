@@ -5,9 +5,8 @@ use serde_json::{Map, Value, json};
 pub use super::part::Means;
 use super::part::Part;
 use super::{
-    FieldValidation, Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta,
-    metadata, metadata_mut, mistyped_refusal, other_type, patching, read_strictly, report_unknown,
-    rv_of,
+    FieldValidation, Moment, Prepared, Rules, WriteOptions, convert, managed, meta, metadata,
+    metadata_mut, mistyped_refusal, other_type, patching, rv_of,
 };
 use crate::schema::FieldError;
 use crate::status::{Failure, Misread};
@@ -41,70 +40,73 @@ pub struct Update<'a> {
     pub namespace: &'a str,
 }
 
-/// Computes an update.
-///
-/// # Errors
-/// The refusals of the real server.
-pub fn update(
-    rules: Rules<'_>,
-    update: Update<'_>,
-    options: &WriteOptions,
-    moment: &Moment,
-) -> Result<Updated, Failure> {
-    let Update {
-        old,
-        mut new,
-        part,
-        means,
-        name,
-        namespace,
-    } = update;
-    let mut warnings = read(rules, (old, &mut new), means, (name, namespace), options)?;
-    let link = new.pointer("/metadata/selfLink").cloned();
-    let mut new = with_the_rest(rules, (old, new), part, means, |asked| {
-        managed::updated(rules, old, asked, part, options, moment);
-    });
-    if let (Some(link), Some(metadata)) = (link.filter(|_| options.dry_run), metadata_mut(&mut new))
-    {
-        // The store takes it off, which is not asked.
-        metadata.insert("selfLink".to_owned(), link);
-    }
-    let mut errors = metadata::validate_update(rules, part, old, &new);
-    let mistyped = other_type(rules, &new);
-    if !mistyped.is_empty() {
-        errors.extend(mistyped);
-        return Err(mistyped_refusal(&new, &errors).with_warnings(warnings));
-    }
-    let early = warnings.clone();
-    warnings.extend(metadata::warnings(rules, Some(old), &new));
-    if part == Part::Main {
-        warnings.extend(convert::review(rules, &new));
-    }
-    errors.extend(convert::check(rules, part, &new, Some(old), &errors));
-    if !errors.is_empty() {
-        return Err(rules.invalid(name, &errors).with_warnings(early));
-    }
-    generation(rules, old, &mut new);
-    if unheld(rules, part, old, &new) {
-        return Ok(Updated::Removed(Prepared {
+impl Rules<'_> {
+    /// Computes an update.
+    ///
+    /// # Errors
+    /// The refusals of the real server.
+    pub fn update(
+        self,
+        update: Update<'_>,
+        options: &WriteOptions,
+        moment: &Moment,
+    ) -> Result<Updated, Failure> {
+        let Update {
+            old,
+            mut new,
+            part,
+            means,
+            name,
+            namespace,
+        } = update;
+        let mut warnings = read(self, (old, &mut new), means, (name, namespace), options)?;
+        let link = new.pointer("/metadata/selfLink").cloned();
+        let mut new = with_the_rest(self, (old, new), part, means, |asked| {
+            self.updated(old, asked, part, options, moment);
+        });
+        if let (Some(link), Some(metadata)) =
+            (link.filter(|_| options.dry_run), metadata_mut(&mut new))
+        {
+            // The store takes it off, which is not asked.
+            metadata.insert("selfLink".to_owned(), link);
+        }
+        let mut errors = metadata::validate_update(self, part, old, &new);
+        let mistyped = other_type(self, &new);
+        if !mistyped.is_empty() {
+            errors.extend(mistyped);
+            return Err(mistyped_refusal(&new, &errors).with_warnings(warnings));
+        }
+        let early = warnings.clone();
+        warnings.extend(metadata::warnings(self, Some(old), &new));
+        if part == Part::Main {
+            warnings.extend(convert::review(self, &new));
+        }
+        errors.extend(self.check(part, &new, Some(old), &errors));
+        if !errors.is_empty() {
+            return Err(self.invalid(name, &errors).with_warnings(early));
+        }
+        generation(self, old, &mut new);
+        if unheld(self, part, old, &new) {
+            return Ok(Updated::Removed(Prepared {
+                object: new,
+                warnings,
+            }));
+        }
+        // What goes is told as it was computed, what stays as it is read again.
+        if let Some(kind) = self.resource.built_in {
+            kind.settle(&mut new);
+        }
+        if managed::same(old, &new) {
+            return Ok(Updated::Unchanged(Prepared {
+                object: old.clone(),
+                warnings,
+            }));
+        }
+        Ok(Updated::Changed(Prepared {
             object: new,
             warnings,
-        }));
+        }))
     }
-    // What goes is told as it was computed, what stays as it is read again.
-    if let Some(kind) = rules.resource.built_in {
-        kind.settle(&mut new);
-    }
-    if managed::same(old, &new) {
-        return Ok(Updated::Unchanged(Prepared {
-            object: old.clone(),
-            warnings,
-        }));
-    }
-    Ok(Updated::Changed(Prepared {
-        object: new,
-        warnings,
-    }))
 }
 
 /// Whether nothing holds a deleted object any more. A namespace is held by its content, too, and goes with whatever is written to it then.
@@ -131,15 +133,16 @@ fn read(
     if means == Means::Patch && rules.resource.built_in.is_some() && patching::versionless(new) {
         return Err(nothing_known(rules, new, name, options));
     }
-    metadata::check_types(rules, new)?;
-    let identified = check_identity(rules, new, namespace, means)
+    rules.check_types(new)?;
+    let identified = rules
+        .check_identity(new, namespace, means)
         .and_then(|()| check_name(new, name))
         .and_then(|()| versioned(rules, new, means))
         .and_then(|()| preconditions(rules, old, new, means, options.dry_run));
     if let Err(refused) = identified {
         // What a patch made was read before anybody looked what it is.
         return Err(match means {
-            Means::Patch => match read_strictly(rules, new, options) {
+            Means::Patch => match rules.read_strictly(new, options) {
                 Ok(warnings) => refused.with_warnings(warnings),
                 Err(strict) => strictly_patched(strict, Some(new.clone())),
             },
@@ -151,14 +154,14 @@ fn read(
     let whole = (means == Means::Patch && strict).then(|| new.clone());
     // What says that it is of another version is held against that one's schema.
     let other = means == Means::Patch && !other_type(rules, new).is_empty();
-    let said = other.then(|| read_strictly(rules, new, options));
+    let said = other.then(|| rules.read_strictly(new, options));
     let unknown = match means {
         Means::Apply => convert::admit_applied(rules, new),
-        Means::Put | Means::Patch => convert::admit(rules, new),
+        Means::Put | Means::Patch => rules.admit(new),
     };
     let reported = match said {
         Some(said) => said.map(|said| warnings.extend(said)),
-        None => report_unknown(rules, &unknown, options, &mut warnings),
+        None => rules.report_unknown(&unknown, options, &mut warnings),
     };
     reported.map_err(|refused| strictly_patched(refused, whole))?;
     warnings.extend(metadata::single_owners(new, means));
@@ -186,7 +189,7 @@ fn nothing_known(rules: Rules<'_>, new: &Value, name: &str, options: &WriteOptio
     let mut unknown: Vec<String> = fields.cloned().collect();
     unknown.sort_unstable();
     let mut warnings = Vec::new();
-    if let Err(refused) = report_unknown(rules, &unknown, options, &mut warnings) {
+    if let Err(refused) = rules.report_unknown(&unknown, options, &mut warnings) {
         return strictly_patched(refused, Some(new.clone()));
     }
     match check_name(&Value::Null, name) {
@@ -267,13 +270,7 @@ fn preconditions(
     let (group, plural) = (resource.group.as_str(), resource.plural.as_str());
     let text = meta(new, "resourceVersion");
     if means == Means::Put && !meta(new, "uid").is_empty() && meta(new, "uid") != meta(old, "uid") {
-        return Err(other_uid(
-            rules,
-            (meta(old, "namespace"), name),
-            new,
-            old,
-            dry_run,
-        ));
+        return Err(rules.other_uid((meta(old, "namespace"), name), new, old, dry_run));
     }
     let asked = super::version_of(new)?;
     if asked == 0 {
@@ -297,23 +294,25 @@ fn preconditions(
     }
 }
 
-/// 409: the object has another uid than the one that a PUT names, or none yet.
-#[must_use]
-pub fn other_uid(
-    rules: Rules<'_>,
-    (namespace, name): (&str, &str),
-    new: &Value,
-    old: &Value,
-    dry_run: bool,
-) -> Failure {
-    let why = format!(
-        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
-        storage_path(rules, namespace, name, dry_run),
-        meta(new, "uid"),
-        meta(old, "uid")
-    );
-    let resource = rules.resource;
-    Failure::conflict(&resource.group, &resource.plural, name, &why)
+impl Rules<'_> {
+    /// 409: the object has another uid than the one that a PUT names, or none yet.
+    #[must_use]
+    pub fn other_uid(
+        self,
+        (namespace, name): (&str, &str),
+        new: &Value,
+        old: &Value,
+        dry_run: bool,
+    ) -> Failure {
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
+            storage_path(self, namespace, name, dry_run),
+            meta(new, "uid"),
+            meta(old, "uid")
+        );
+        let resource = self.resource;
+        Failure::conflict(&resource.group, &resource.plural, name, &why)
+    }
 }
 
 /// Where etcd would keep the object: the real server shows it, without the root where nothing is to be written.
@@ -413,7 +412,7 @@ fn generation(rules: Rules<'_>, old: &Value, new: &mut Value) {
     if !rules.counts_generations() {
         return;
     }
-    let changed = differs(rules, old, new);
+    let changed = rules.differs(old, new);
     let before = old
         .pointer("/metadata/generation")
         .and_then(Value::as_i64)
@@ -426,13 +425,15 @@ fn generation(rules: Rules<'_>, old: &Value, new: &mut Value) {
     }
 }
 
-/// Whether anything but metadata and separately written status differs.
-#[must_use]
-pub fn differs(rules: Rules<'_>, old: &Value, new: &Value) -> bool {
-    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
-        return true;
-    };
-    let skip = |key: &str| key == "metadata" || (key == "status" && rules.version.status);
-    let count = |map: &Map<String, Value>| map.keys().filter(|k| !skip(k)).count();
-    count(old) != count(new) || new.iter().any(|(k, v)| !skip(k) && old.get(k) != Some(v))
+impl Rules<'_> {
+    /// Whether anything but metadata and separately written status differs.
+    #[must_use]
+    pub fn differs(self, old: &Value, new: &Value) -> bool {
+        let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+            return true;
+        };
+        let skip = |key: &str| key == "metadata" || (key == "status" && self.version.status);
+        let count = |map: &Map<String, Value>| map.keys().filter(|k| !skip(k)).count();
+        count(old) != count(new) || new.iter().any(|(k, v)| !skip(k) && old.get(k) != Some(v))
+    }
 }

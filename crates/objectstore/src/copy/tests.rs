@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::{Copy, CopyError, JUMP};
 use crate::object::NewObject;
-use crate::{Durability, Expect, Op, Options, RedbFile, Store};
+use crate::redb_file::RedbFile;
+use crate::{Durability, Expect, Op, Options, Store};
 
 async fn store(names: &[&str]) -> Store {
     let store = Store::open(Box::new(crate::Memory::new()), Options::default());

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::*;
-use crate::{Backend as _, Durability, Expect, NewObject, Op, Options, RedbFile, Store, key_of};
+use crate::backend::Backend as _;
+use crate::redb_file::RedbFile;
+use crate::{Durability, Expect, NewObject, Op, Options, Store, key_of};
 
 /// Everything that a store holds, as text.
 fn contents(path: &Path) -> Result<String, StorageError> {

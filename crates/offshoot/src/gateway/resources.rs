@@ -4,7 +4,7 @@ use apiserver::ResourceName;
 use apiserver::gateway::{Call, CallAnswer, Refusal, RefusalClass, Verb};
 use engine::usecase::{Preconditions, Save};
 use model::{Files, ObjectKey, PackagePath};
-use objects::select::{FieldTerm, terms, text_at};
+use objects::select::FieldTerm;
 use serde_json::{Value, json};
 
 use super::refusal::{invalid, refusal};
@@ -101,14 +101,14 @@ async fn went(gateway: &PackageGateway, key: &ObjectKey) -> bool {
 /// Whether all terms of a field selector hold; the server has refused selectors of other fields.
 pub(super) fn wanted(object: &Value, selector: &str) -> bool {
     let holds = |term: &FieldTerm| {
-        let found = match text_at(object, &term.field) {
+        let found = match term.text_in(object) {
             // A number that is left out is none (A4a).
             absent if absent.is_empty() && term.field == "spec.revision" => "0".to_owned(),
             found => found,
         };
         (found == term.value) != term.negated
     };
-    terms(selector).is_ok_and(|terms| terms.iter().all(holds))
+    FieldTerm::all(selector).is_ok_and(|terms| terms.iter().all(holds))
 }
 
 async fn save(gateway: &PackageGateway, call: &Call) -> Result<CallAnswer, Refusal> {

@@ -20,8 +20,7 @@ pub(crate) fn resource(object: &Value) -> ResourceName {
 #[tokio::test]
 async fn the_embedded_server_conforms() {
     for (name, case) in cases() {
-        let backend = Box::new(Memory::new());
-        let mut builder = Server::builder().backend(backend);
+        let mut builder = Server::builder().memory(Memory::new());
         builder = builder.store_options(Options::default());
         for crd in api::embedded_crds().unwrap() {
             builder = builder.crd(crd);

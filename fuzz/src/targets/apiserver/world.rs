@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::gateway::User;
-use apiserver::{Clock, CountingUids, Server, Whose};
+use apiserver::{Clock, Server, Whose};
 use axum::body::Body;
 use http::{Method, Request};
 use http_body_util::BodyExt as _;
@@ -304,13 +304,13 @@ async fn server() -> Server {
         }]},
     });
     let builder = Server::builder()
-        .backend(Box::new(Memory::new()))
+        .memory(Memory::new())
         .store_options(Options {
             ring_bytes: 4 << 20,
             ..Options::default()
         })
         .clock(Arc::new(Still))
-        .uids(Arc::new(CountingUids::new(1)))
+        .counted_uids(1)
         .crd(crd);
     #[expect(clippy::expect_used, reason = "without a server nothing can be fuzzed")]
     builder.build().await.expect("a server")

@@ -6,12 +6,11 @@ use async_trait::async_trait;
 use objects::Resource;
 use objects::write::delete::DeleteOptions;
 use objects::write::update::Means;
-use objects::write::{Prepared, WriteOptions, create};
+use objects::write::{Prepared, WriteOptions};
 use objectstore::{Expect, Memory, Options};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::clock::CountingUids;
 use crate::gateway::{Call, CallAnswer, Gateway, Refusal, RefusalClass};
 use crate::server::Server;
 use crate::verbs::handle::ServerHandle;
@@ -43,9 +42,9 @@ fn crates() -> Resource {
 /// A server with a namespace `going`.
 async fn server() -> Server {
     let builder = Server::builder()
-        .backend(Box::new(Memory::new()))
+        .memory(Memory::new())
         .store_options(Options::default())
-        .uids(Arc::new(CountingUids::new(1)))
+        .counted_uids(1)
         .crd(shoes())
         .resource(crates());
     let server = builder.build().await.unwrap();
@@ -67,7 +66,9 @@ fn target(core: &Core, group: &str, plural: &str, namespace: &str) -> RequestTar
 fn computed(core: &Core, target: &RequestTarget, body: Value) -> Prepared {
     let (options, moment) = (WriteOptions::default(), core.moment());
     let rules = target.rules().unwrap();
-    create(rules, body, "going", &options, &moment, Means::Put).unwrap()
+    rules
+        .create(body, "going", &options, &moment, Means::Put)
+        .unwrap()
 }
 
 async fn delete(core: &Core, target: RequestTarget, name: &str) {

@@ -18,7 +18,7 @@ fn note(name: &str) -> Op {
 
 #[tokio::test]
 async fn the_oldest_names_are_forgotten_and_that_is_noted() {
-    let store = Store::open(Box::new(Memory::new()), Options::default()).unwrap();
+    let store = Store::in_memory(Memory::new(), Options::default()).unwrap();
     let most = 8;
     for n in 0..30 {
         let new = note(&format!("crate-{n:02}"));
@@ -39,7 +39,7 @@ async fn the_oldest_names_are_forgotten_and_that_is_noted() {
 
 #[tokio::test]
 async fn nothing_is_forgotten_while_there_is_room() {
-    let store = Store::open(Box::new(Memory::new()), Options::default()).unwrap();
+    let store = Store::in_memory(Memory::new(), Options::default()).unwrap();
     let all: Vec<Op> = (0..8).map(|n| note(&format!("crate-{n}"))).collect();
     let ops = forgotten(&store, &all, 8);
     assert!(ops.is_empty());

@@ -2,7 +2,7 @@
 
 use objects::Failure;
 use objects::write::update::Means;
-use objects::write::{WriteOptions, create, meta};
+use objects::write::{WriteOptions, meta};
 use objectstore::{CommitError, Expect};
 use serde_json::Value;
 
@@ -40,7 +40,9 @@ impl Core {
             let (expect, wanted) = match found {
                 None => {
                     let moment = self.moment();
-                    let made = create(target.rules()?, object, "", &options, &moment, Means::Put);
+                    let made = target
+                        .rules()?
+                        .create(object, "", &options, &moment, Means::Put);
                     (Expect::Absent, made?.object)
                 }
                 Some(found) => match completed(&found.value(), &object) {

@@ -16,7 +16,7 @@ pub(crate) use formats::warnings;
 pub(crate) use types::mismatch;
 
 /// Fills in what apiextensions/v1 defaults: singular, listKind, conversion, webhook port.
-pub fn default(crd: &mut Value) {
+pub(crate) fn default(crd: &mut Value) {
     let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
@@ -139,56 +139,58 @@ impl Taken {
     }
 }
 
-/// Writes accepted names and the conditions `NamesAccepted` and `Established`; true if the status changed.
-///
-/// `now` is RFC 3339 in whole seconds; it is written only where a condition's status changes.
-pub fn accept_names(crd: &mut Value, taken: &Taken, now: &str) -> bool {
-    let wanted = crd.pointer("/spec/names").cloned().unwrap_or_default();
-    let before = crd.get("status").cloned().unwrap_or_default();
-    let mut accepted = before
-        .get("acceptedNames")
-        .cloned()
-        .unwrap_or_else(|| json!({}));
-    let (conflict, names) = resolve(&wanted, &accepted, taken);
-    accepted = names;
-    let accepted_condition = match &conflict {
-        None => ("True", "NoConflicts", "no conflicts found".to_owned()),
-        Some((reason, message)) => ("False", reason.as_str(), message.clone()),
-    };
-    let was_established = condition_true(&before, "Established");
-    let established = match (&conflict, was_established) {
-        (None, _) => (
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-        ),
-        (Some(_), true) => (
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-        ),
-        (Some(_), false) => ("False", "NotAccepted", "not all names are accepted"),
-    };
-    let mut status = before.as_object().cloned().unwrap_or_default();
-    status.insert("acceptedNames".to_owned(), accepted);
-    let conditions = [
-        (
-            "NamesAccepted",
-            accepted_condition.0,
-            accepted_condition.1,
-            accepted_condition.2.as_str(),
-        ),
-        ("Established", established.0, established.1, established.2),
-    ];
-    for (kind, value, reason, message) in conditions {
-        set_condition(&mut status, kind, value, reason, message, now);
+impl Taken {
+    /// Writes accepted names and the conditions `NamesAccepted` and `Established`; true if the status changed.
+    ///
+    /// `now` is RFC 3339 in whole seconds; it is written only where a condition's status changes.
+    pub fn accept(&self, crd: &mut Value, now: &str) -> bool {
+        let wanted = crd.pointer("/spec/names").cloned().unwrap_or_default();
+        let before = crd.get("status").cloned().unwrap_or_default();
+        let mut accepted = before
+            .get("acceptedNames")
+            .cloned()
+            .unwrap_or_else(|| json!({}));
+        let (conflict, names) = resolve(&wanted, &accepted, self);
+        accepted = names;
+        let accepted_condition = match &conflict {
+            None => ("True", "NoConflicts", "no conflicts found".to_owned()),
+            Some((reason, message)) => ("False", reason.as_str(), message.clone()),
+        };
+        let was_established = condition_true(&before, "Established");
+        let established = match (&conflict, was_established) {
+            (None, _) => (
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            ),
+            (Some(_), true) => (
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            ),
+            (Some(_), false) => ("False", "NotAccepted", "not all names are accepted"),
+        };
+        let mut status = before.as_object().cloned().unwrap_or_default();
+        status.insert("acceptedNames".to_owned(), accepted);
+        let conditions = [
+            (
+                "NamesAccepted",
+                accepted_condition.0,
+                accepted_condition.1,
+                accepted_condition.2.as_str(),
+            ),
+            ("Established", established.0, established.1, established.2),
+        ];
+        for (kind, value, reason, message) in conditions {
+            set_condition(&mut status, kind, value, reason, message, now);
+        }
+        let status = Value::Object(status);
+        let changed = status != before;
+        if let Some(map) = crd.as_object_mut() {
+            map.insert("status".to_owned(), status);
+        }
+        changed
     }
-    let status = Value::Object(status);
-    let changed = status != before;
-    if let Some(map) = crd.as_object_mut() {
-        map.insert("status".to_owned(), status);
-    }
-    changed
 }
 
 fn resolve(wanted: &Value, accepted: &Value, taken: &Taken) -> (Option<(String, String)>, Value) {

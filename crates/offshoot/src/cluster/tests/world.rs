@@ -151,7 +151,7 @@ impl World {
         term.renewed(number, boot_time());
         let seen = Arc::<Seen>::default();
         let records = Ingest::new(Arc::clone(&seen), Arc::clone(&term));
-        let store = Store::open(Box::new(Memory::new()), Options::default()).unwrap();
+        let store = Store::in_memory(Memory::new(), Options::default()).unwrap();
         records.feeds(Mirror::new(store, "packagerevisions.porch.kpt.dev".into()));
         let host = ClusterHost {
             remote: self.remote().within(&term),

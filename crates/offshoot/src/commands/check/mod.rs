@@ -11,7 +11,7 @@ use crate::cli::CheckArgs;
 use crate::exit::ExitFailure;
 use crate::up::DataDir;
 use git::Mirrors;
-use objectstore::{Findings, inspect};
+use objectstore::Findings;
 
 /// Checks the object store, then every record of a package revision against its repository, or against the mirror of one
 /// that is elsewhere; of a cluster its records alone, against a copy of each repository.
@@ -38,7 +38,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, ExitFailure> {
         );
     }
     let directory = DataDir::open(&args.at.data)?;
-    let findings = inspect(directory.root())
+    let findings = Findings::of(directory.root())
         .map_err(|e| ExitFailure::of(&format!("check {}", args.at.data.display()), &e))?;
     super::say(&format!(
         "object store: {} objects, {} events, version {}",

@@ -26,7 +26,7 @@ fn whose(server: &Server) -> Whose {
 }
 
 async fn server(scope: &str) -> Server {
-    let builder = crate::ports::recording(Server::builder()).backend(Box::new(Memory::new()));
+    let builder = crate::ports::recording(Server::builder()).memory(Memory::new());
     let mut builder = builder.store_options(Options::default());
     for crd in api::crds().unwrap() {
         builder = builder.crd(crd);

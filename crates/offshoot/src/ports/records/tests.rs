@@ -58,7 +58,7 @@ fn revision() -> Revision {
 #[tokio::test]
 async fn a_write_answers_what_a_read_finds() {
     let mut builder = Server::builder()
-        .backend(Box::new(Memory::new()))
+        .memory(Memory::new())
         .store_options(Options::default());
     for resource in definitions(1 << 20).unwrap() {
         builder = builder.resource(resource);

@@ -37,7 +37,7 @@ fn key(name: &str) -> ObjectKey {
 
 async fn server() -> Server {
     let mut builder = crate::ports::recording(Server::builder())
-        .backend(Box::new(Memory::new()))
+        .memory(Memory::new())
         .store_options(Options::default());
     for crd in api::crds().unwrap() {
         builder = builder.crd(crd);

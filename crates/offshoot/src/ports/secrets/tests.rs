@@ -45,7 +45,7 @@ struct World {
 impl World {
     async fn new() -> Self {
         let mut builder = crate::ports::recording(Server::builder())
-            .backend(Box::new(Memory::new()))
+            .memory(Memory::new())
             .store_options(Options::default());
         for crd in api::crds().unwrap() {
             builder = builder.crd(crd);

@@ -17,7 +17,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use tokio::sync::watch;
 
-use apiserver::authn::{ANONYMOUS, Chain};
+use apiserver::authn::Chain;
 use apiserver::gateway::User;
 use front::Trust;
 use objects::{Failure, Reason};
@@ -115,7 +115,7 @@ impl Identity {
                 .keys()
                 .any(|name| name.as_str().starts_with(usual));
             if chain.is_none() && authorization.is_none() && !remote {
-                return Ok(anonymous());
+                return Ok(User::anonymous());
             }
             return Err(unknown_yet());
         };
@@ -136,13 +136,9 @@ impl Identity {
                 self.tokens.user(token).await
             }
             None if chain.is_some() => Err(Failure::unauthorized()),
-            None => Ok(anonymous()),
+            None => Ok(User::anonymous()),
         }
     }
-}
-
-fn anonymous() -> User {
-    User::new(ANONYMOUS, &["system:unauthenticated"])
 }
 
 fn unknown_yet() -> Failure {
