@@ -17,6 +17,9 @@ use crate::{Engine, Error, Result};
 
 /// Applies a plan and writes the status; says when to look again.
 ///
+/// A step that fails holds up no other, unless they need it (R32): one draft that cannot be derived and one deletion that a
+/// remote declines have nothing to do with the rest. What was seen and is no longer so ends it: the next look knows better.
+///
 /// # Errors
 /// The process is on its way out, or the status cannot be written.
 pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -> Result<Done> {
@@ -33,7 +36,11 @@ pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -
             continue;
         }
         let outcome = outcome(engine, observed, step, &mut version).await?;
-        going = matches!(outcome, VariantOutcome::Done | VariantOutcome::Draft(_));
+        going = match &outcome {
+            VariantOutcome::Conflict => false,
+            VariantOutcome::Failed(_) => !step.is_prerequisite(),
+            _ => true,
+        };
         outcomes.push(outcome);
     }
     if outcomes

@@ -1,9 +1,10 @@
 //! Variants that leave, lack something or come back after a restart.
 
 use model::{Lifecycle, Status};
+use testkit::twin::key;
 
 use crate::variants::{DEPLOYMENT, condition, push, quiet, ready, variant};
-use crate::world::{NS, World};
+use crate::world::{NS, World, alice, input, person, repository};
 
 /// R10, R103-R106.
 #[tokio::test(start_paused = true)]
@@ -155,4 +156,62 @@ async fn a_deletion_whose_proposal_died_before_its_record_is_still_known_as_ours
     let cafe = world.revision("deploy.cafe.packagevariant-1");
     assert_eq!(cafe.lifecycle, Lifecycle::Published);
     quiet(&world).await;
+}
+
+/// R32, R105: nothing waits for what a remote declines, neither the deletion of another draft nor its upgrade.
+#[tokio::test(start_paused = true)]
+async fn a_revision_that_cannot_be_moved_holds_up_no_other() {
+    const FAR: &str = "https://git.example/far.git";
+    const ONE: &str = "refs/heads/drafts/shop/a-one";
+    const TWO: &str = "refs/heads/drafts/shop/b-two";
+    let world = ready().await;
+    world.store.serve(FAR);
+    let spec = store::RemoteSpec {
+        branch: Some("main".to_owned()),
+        create_branch: Some(person()),
+        ..store::RemoteSpec::new(FAR)
+    };
+    let made = store::Store::open(&*world.store, spec).await;
+    made.expect("a repository");
+    let mut registered = repository("far", true);
+    FAR.clone_into(&mut registered.git.repo);
+    world.twin.put_repository(registered);
+    world.rest().await;
+    let namespace = key(NS, "shop").namespace;
+    for workspace in ["a-one", "b-two"] {
+        let wish = input("far", "shop", workspace, crate::people::init());
+        let made = world.engine.create(&alice(), &namespace, wish).await;
+        made.expect("a draft");
+    }
+    let mut wanted = variant("shop", "shop");
+    wanted.spec.downstream.repo = model::RepositoryName::parse("far").expect("a name");
+    wanted.spec.adoption = model::AdoptionPolicy::Existing;
+    world.twin.put_variant(wanted.clone());
+    world.rest().await;
+    let at = |name: &str| {
+        let there = world.store.outside(FAR).expect("a repository");
+        let refs = there.refs().expect("refs");
+        let found = refs.iter().find(|(n, _)| n.as_str() == name);
+        found.map(|(_, commit)| *commit)
+    };
+    let before = (at(ONE), at(TWO));
+    assert!(before.0.is_some() && before.1.is_some(), "{before:?}");
+    world.store.decline(FAR, Some(ONE));
+    wanted
+        .spec
+        .context
+        .data
+        .insert("region".to_owned(), "us".to_owned());
+    world.twin.put_variant(wanted);
+    world.pass(20).await;
+    assert_eq!(at(ONE), before.0);
+    assert_ne!(at(TWO), before.1, "the second waits for the first");
+    world.twin.delete_variant(NS, "shop");
+    world.pass(20).await;
+    assert_eq!((at(ONE), at(TWO)), (before.0, None));
+    assert_eq!(world.twin.variants().len(), 1);
+    world.store.decline(FAR, None);
+    world.pass(400).await;
+    assert!(world.twin.variants().is_empty());
+    assert_eq!(at(ONE), None);
 }

@@ -396,9 +396,9 @@ pub(super) fn not_ready(reason: &str, message: &str) -> Condition {
 ///
 /// A derivation that only another input can mend waits for it; everything else that failed (a deletion
 /// that somebody's reference forbids, say) is tried again, because nothing that is watched may
-/// tell when it would succeed (V10).
+/// tell when it would succeed (V10). Of several, the soonest counts.
 pub fn next_after(plan: &Plan, outcomes: &[VariantOutcome]) -> Next {
-    let mut next = plan.next;
+    let mut soonest = None;
     for (step, outcome) in plan.steps.iter().zip(outcomes) {
         let derivations = matches!(
             step,
@@ -409,15 +409,24 @@ pub fn next_after(plan: &Plan, outcomes: &[VariantOutcome]) -> Next {
         match outcome {
             VariantOutcome::Conflict | VariantOutcome::Unchanged => return Next::Again,
             VariantOutcome::Failed(failure) => {
-                next = match retry(failure) {
+                let again = match retry(failure) {
                     Next::Rest if !derivations => Next::After(STUBBORN),
                     other => other,
                 };
+                soonest = Some(soonest.map_or(again, |before| sooner(before, again)));
             }
             _ => {}
         }
     }
-    next
+    soonest.unwrap_or(plan.next)
+}
+
+fn sooner(one: Next, other: Next) -> Next {
+    match (one, other) {
+        (Next::Rest, next) | (next, Next::Rest) => next,
+        (Next::Again, _) | (_, Next::Again) => Next::Again,
+        (Next::After(one), Next::After(other)) => Next::After(one.min(other)),
+    }
 }
 
 /// When a failed derivation may be tried again: what only another input can mend waits for it, the rest

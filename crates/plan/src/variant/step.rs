@@ -264,6 +264,6 @@ pub enum VariantOutcome {
     Conflict,
     /// It could not be done.
     Failed(FailedDerivation),
-    /// Not attempted: an earlier step failed.
+    /// Not attempted: a step that it needs failed, or what was seen is no longer so.
     Skipped,
 }
