@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use model::ObjectKey;
@@ -16,7 +16,7 @@ pub(crate) trait Versioned {
     fn version(&self) -> &str;
 }
 
-/// How many deletions are remembered: far more than a watch is ever behind.
+/// How many deletions are remembered, the last ones: far more than a watch is ever behind.
 const TOMBSTONES: usize = 65_536;
 
 /// What one delta did to one object.
@@ -34,6 +34,8 @@ pub(crate) struct Mirror<T> {
     items: BTreeMap<ObjectKey, Arc<T>>,
     /// Versions of deletions: an older event never brings an object back.
     gone: BTreeMap<ObjectKey, u128>,
+    /// Their order, so that the oldest is forgotten first; what came back since is still named here.
+    forgotten_next: VecDeque<(ObjectKey, u128)>,
     loaded: bool,
 }
 
@@ -42,6 +44,7 @@ impl<T> Default for Mirror<T> {
         Self {
             items: BTreeMap::new(),
             gone: BTreeMap::new(),
+            forgotten_next: VecDeque::new(),
             loaded: false,
         }
     }
@@ -102,16 +105,24 @@ impl<T: Versioned> Mirror<T> {
         // and the next one takes it away.
         if at != u128::MAX {
             // Also of what is not known: the event that tells of it, or the answer to its creation, may come later.
-            let last = self.gone.entry(key.clone()).or_default();
-            *last = at.max(*last);
-            if self.gone.len() > TOMBSTONES {
-                self.gone.pop_first();
-            }
+            self.remember(key, at);
         }
         old.map(|old| Changed {
             old: Some(old),
             new: None,
         })
+    }
+
+    fn remember(&mut self, key: &ObjectKey, at: u128) {
+        let last = self.gone.entry(key.clone()).or_default();
+        *last = at.max(*last);
+        self.forgotten_next.push_back((key.clone(), *last));
+        if self.forgotten_next.len() > TOMBSTONES
+            && let Some((oldest, at)) = self.forgotten_next.pop_front()
+            && self.gone.get(&oldest) == Some(&at)
+        {
+            self.gone.remove(&oldest);
+        }
     }
 
     /// Takes everything there is, whatever was known: versions are not compared. Returns what differs.
