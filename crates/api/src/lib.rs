@@ -80,7 +80,5 @@ pub const PACKAGE_GROUP: &str = "porch.kpt.dev";
 pub const VARIANT_FINALIZER: &str = "config.porch.kpt.dev/packagevariants";
 /// The finalizer of repositories.
 pub const REPOSITORY_FINALIZER: &str = "config.porch.kpt.dev/repository";
-/// The label of a set's variants; its value is the set's uid (R162).
-pub const SET_LABEL: &str = "config.porch.kpt.dev/packagevariantset";
 /// The label of the latest published revision.
-pub const LATEST_LABEL: &str = "kpt.dev/latest-revision";
+pub(crate) const LATEST_LABEL: &str = "kpt.dev/latest-revision";

@@ -31,7 +31,7 @@ pub(super) struct MachineOutput {
     pub(super) render: RenderStatus,
 }
 
-/// The other side of a merge: what a package stems from.
+/// The base of a merge: what a package stems from.
 pub(super) struct MergeBase {
     pub(super) files: Files,
     /// Whether the machine made it, rather than upstream's authors alone.
@@ -50,7 +50,7 @@ impl MergeBase {
     }
 }
 
-/// *V_p* of a draft in which people work, which may be found like that of a published revision.
+/// *M* of a draft in which people work: what the machine made when it wrote the draft, found like *V_p* of a published revision.
 pub(super) fn base_of_draft(
     input: &DeriveInput,
     progress: &mut Progress,

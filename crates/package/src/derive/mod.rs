@@ -20,9 +20,7 @@ mod steps;
 
 use std::sync::Arc;
 
-use model::{
-    Condition, Conflict, ConflictId, Files, GitLock, GitUpstream, Problem, Recipe, RenderStatus,
-};
+use model::{Condition, Conflict, ConflictId, Files, GitLock, GitUpstream, Recipe, RenderStatus};
 
 use crate::clone::Marked;
 use crate::mutate::Injected;
@@ -120,8 +118,6 @@ pub struct Derived {
     pub render: RenderStatus,
     /// Conditions to show beside the Kptfile's own: `RenderNotIdempotent`.
     pub conditions: Vec<Condition>,
-    /// What could not be done as well as it should.
-    pub warnings: Vec<Problem>,
     /// Whether *M* is *p* but for what runs leave in it: then no draft is made (V17a).
     pub m_equals_p: bool,
     /// Whether *V′* and *M* are the same files.

@@ -332,7 +332,6 @@ impl Walk<'_> {
             injected: tip.injected,
             render: tip.render,
             conditions: self.notes,
-            warnings: Vec::new(),
         })
     }
 }

@@ -259,36 +259,6 @@ impl Value {
         }
     }
 
-    /// Every scalar below (and this one), with its path as `a.b[0].c`; aliases are not entered.
-    pub fn walk_scalars<'v>(&'v self, visit: &mut dyn FnMut(&str, &'v Scalar)) {
-        self.walk(&mut String::new(), visit);
-    }
-
-    fn walk<'v>(&'v self, path: &mut String, visit: &mut dyn FnMut(&str, &'v Scalar)) {
-        let length = path.len();
-        match &self.data {
-            Data::Scalar(scalar) => visit(path, scalar),
-            Data::Map(map) => {
-                for entry in &map.entries {
-                    if !path.is_empty() {
-                        path.push('.');
-                    }
-                    path.push_str(&entry.key);
-                    entry.value.walk(path, visit);
-                    path.truncate(length);
-                }
-            }
-            Data::Seq(seq) => {
-                for (at, item) in seq.items.iter().enumerate() {
-                    path.push_str(&format!("[{at}]"));
-                    item.walk(path, visit);
-                    path.truncate(length);
-                }
-            }
-            Data::Alias(_) => {}
-        }
-    }
-
     /// Whether both mean the same to the package tools: types and values, not style, comments or order of keys.
     pub fn same(&self, other: &Self) -> bool {
         match (self.data(), other.data()) {
@@ -353,11 +323,6 @@ impl Map {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
-    }
-
-    /// Whether it is written in braces.
-    pub fn is_flow(&self) -> bool {
-        self.flow
     }
 
     /// The first value under a key.
@@ -472,10 +437,5 @@ impl Seq {
     /// The items, to be changed, moved, removed and added freely.
     pub fn items_mut(&mut self) -> &mut Vec<Value> {
         &mut self.items
-    }
-
-    /// Whether it is written in brackets.
-    pub fn is_flow(&self) -> bool {
-        self.flow
     }
 }
