@@ -42,7 +42,7 @@ impl Held {
 /// A record: what is known of it, else what the store says.
 ///
 /// # Errors
-/// There is none.
+/// Nobody has such a record (`NotFound`).
 pub(crate) async fn revision(engine: &Engine, key: &ObjectKey) -> Result<Arc<Revision>> {
     if let Some(known) = engine.world(|w| w.revisions.get(key)) {
         return Ok(known);
@@ -68,7 +68,7 @@ pub(crate) async fn hold(engine: &Engine, key: &ObjectKey) -> Result<Held> {
     held(engine, key, open, race, guard).await
 }
 
-/// As [`Engine::hold`], unless somebody holds the package: then it waits for nobody, and there is none.
+/// As [`hold`], unless somebody holds the package: then it waits for nobody, and there is none.
 pub(crate) async fn hold_if_free(engine: &Engine, key: &ObjectKey) -> Result<Option<Held>> {
     let first = revision(engine, key).await?;
     let open = opening::open(engine, &key.namespace, &first.repository).await?;

@@ -14,7 +14,8 @@ use model::{Namespace, ObjectKey};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What is reconciled. Repositories come first: others wait for what they hold.
+/// What is reconciled. The order of the variants counts where timers run out at the same moment: repositories first, since
+/// others wait for what they hold.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Key {
     /// A registered repository.
@@ -60,10 +61,10 @@ pub(crate) enum Done {
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(200);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
-/// How many slots a namespace may hold for each one that is free: alone it gets this share of all but one
-/// in four, and however many namespaces hang, the next one finds a slot.
+/// How many slots a namespace may hold for each one that is free. Alone it gets three of four; the more are taken, the
+/// fewer it may hold, so that the next namespace finds a slot however many hang.
 const SHARE: usize = 3;
-/// Conflicts in a row before they count as failures: two writers that never agree must not spin.
+/// Conflicts in a row before they back off as failures do: two writers that never agree must not spin.
 const PATIENCE: u32 = 8;
 
 /// Turns of a key in a row that came to nothing. They are counted apart: a failure after many conflicts is the

@@ -1,8 +1,9 @@
 //! What is seen → what to do: pure decisions for variants, sets, repositories and package revisions.
 //!
-//! Each kind has one shape: an `Observed` (everything the decision needs, gathered by `engine`),
+//! Variants and sets have one shape: an `Observed` (everything the decision needs, gathered by `engine`),
 //! a `decide(&Observed) -> Plan` that cannot fail or wait, and a `Plan` of printable steps, each
-//! of which says what it expects to find. This crate never sees file contents or git, never reads
+//! of which says what it expects to find. A verb on a revision is a function of what was observed, which answers what follows or a
+//! refusal; a repository's is its status alone. This crate never sees file contents or git, never reads
 //! a clock, and never does what it decides.
 
 mod conflicts;

@@ -1,6 +1,6 @@
 //! What people ask of package revisions: may it be, and what follows.
 //!
-//! Four verbs, one shape each: an `…Observed` in, a plan or a [`Rejected`] out. The lifecycle's
+//! Create, update, save, propose, approve and delete: what was observed in, what follows or a [`Rejected`] out. The lifecycle's
 //! table is `model::transition`; here stands everything else that a verb needs to be looked at.
 //! Nothing here reads a repository or an object.
 

@@ -52,6 +52,11 @@ pub(super) async fn approve(
     }
 }
 
+/// What the decision needs: what stands on the branch, which numbers are taken, what the proposal is based on.
+///
+/// An approval may have died behind the branch, before its tag: then the branch holds the package and no record has its number.
+/// The same commit again is told to wait for the look that sets the tag; a proposal that somebody pushed onto since is
+/// based on what the branch holds.
 fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<ApproveObserved> {
     let (open, revision) = (&held.open, &held.revision);
     let key = PackageKey::of(revision);

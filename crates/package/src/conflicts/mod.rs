@@ -1,8 +1,9 @@
 //! Conflicts of a three-way merge: their ids, their life through further merges, their text form.
 //!
-//! A merge makes conflicts (`merge`); this crate names them the same in every draft (V4a), carries
-//! them and what people said about them (V18), tells which ones an edit has settled, and writes and reads the
-//! trailer line that keeps them in a commit (V4a). It never merges and never decides a value.
+//! A merge makes conflicts (`merge`); this module names them the same in every draft (V4a), carries
+//! them and what people said about them (V18), tells which ones an edit has settled, puts the side that a person chose
+//! where the conflict stands, and writes and reads the trailer line that keeps them in a commit (V4a). It never merges, and never
+//! chooses a side by itself.
 
 mod carry;
 mod codec;

@@ -102,6 +102,10 @@ fn without_upstream<'a>(
     }
 }
 
+/// Decides a value that both sides have: the table in docs/merge.md, from the cheapest question to the dearest.
+///
+/// Equal texts are decided without parsing, nulls before kinds are compared, maps and lists by going inside where what they
+/// stem from is of their kind; what is left is one value, which the side that changed it decides, its lines, or the policy.
 fn both<'a>(
     walk: &mut DocumentMerge<'a, '_, '_>,
     at: &ValuePlace,

@@ -7,7 +7,7 @@ use model::{Class, Door, Lifecycle, Revision, RevisionNumber, TreeId, transition
 use super::many::is_as_seen;
 use super::update::gates;
 use super::{Rejected, RejectionReason};
-use crate::variant::RevisionRef;
+use crate::variant::{RevisionRef, words};
 
 /// On an approval: the tree of the package that was seen; another one is refused.
 pub const EXPECTED_TREE: &str = "offshoot.dev/expected-tree";
@@ -71,7 +71,7 @@ pub fn approve(o: &ApproveObserved) -> Result<Publish, Rejected> {
     let open: Vec<&str> = revision
         .open_gates()
         .into_iter()
-        .filter(|gate| author_gates || gate.starts_with("offshoot.dev/"))
+        .filter(|gate| author_gates || gate.starts_with(words::OUR_GATES))
         .collect();
     gates(revision, Lifecycle::Proposed, &open)?;
     seen(o)?;

@@ -17,14 +17,17 @@ use crate::{Next, Report};
 /// Decides what to do about one variant.
 ///
 /// 1. A variant that is being deleted leaves (R103–R107, V10).
-/// 2. It gets its finalizer (R106).
-/// 3. What is wrong with it stops everything (R16, V24).
-/// 4. Upstream and repositories must be there (R113, R8).
-/// 5. The older of two variants for one downstream works; of one second, the one that has a revision there (V15).
+/// 2. What is wrong with its spec stops everything, and so does an upstream that it makes itself (R16, V24).
+/// 3. Upstream and repositories must be there, and what is downstream readable (R113, R8, V6).
+/// 4. The older of two variants for one downstream works; of one second, the one that has a revision there (V15).
+/// 5. What another variant that is being deleted still holds there is waited for.
 /// 6. A downstream that a person deleted stays away until told otherwise (V10).
 /// 7. What exists already is adopted, ignored, or in the way (V9, V15).
-/// 8. Drafts are made and updated where inputs changed (V17–V22, [`drafts`]).
+/// 8. Drafts are made and updated where inputs changed (V17–V22); a proposed revision waits for its approver (V3,
+///    [`drafts`]).
 /// 9. What a retargeting left behind goes last (R31).
+///
+/// Whatever comes of it, its finalizer is put on before all other steps (R106).
 ///
 /// A suspended variant is told what would happen.
 pub fn decide(o: &Observed) -> Plan {

@@ -32,6 +32,7 @@ impl<D: Disk> Publisher<D> {
         }
     }
 
+    /// Checks and lands a batch until it stands, is refused, or nobody can tell.
     fn publish_held(&self, mut waiting: Vec<Waiting>, who: &Who) {
         // What the last process left is settled first: nothing is put on top of what may be half there.
         if (self.waits() || self.half_moved())
@@ -163,6 +164,7 @@ impl<D: Disk> Publisher<D> {
         }
     }
 
+    /// Writes down what each submission is about to move, with what its caller wants to know of it after a death.
     fn note_intents(&self, waiting: &mut [Waiting], round: &Round) -> Result<()> {
         let mut journal = lock(&self.journal);
         let mut entries = journal.overtaken(&round.now);
@@ -188,6 +190,7 @@ impl<D: Disk> Publisher<D> {
         Ok(())
     }
 
+    /// Moves the refs of a repository on this machine, which is the only one there is.
     fn land_here(&self, edits: &[RawEdit]) -> Result<Landed> {
         match self.move_refs(edits) {
             // Nothing moved: a ref transaction is all or nothing.

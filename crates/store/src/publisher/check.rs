@@ -28,6 +28,8 @@ pub(crate) enum Checked {
 }
 
 impl<D: Disk> Publisher<D> {
+    /// Holds one submission against the refs as those before it in the batch leave them, makes its commit on the branch, and adds
+    /// what it brings to the round; a refused one leaves the round as it was.
     pub(crate) fn check_one(
         &self,
         submission: &Submission,
@@ -103,6 +105,7 @@ impl<D: Disk> Publisher<D> {
         }
     }
 
+    /// Moves one ref of the candidate, if it is what was expected and its name is free.
     fn try_ref(
         &self,
         edit: &RefEdit,

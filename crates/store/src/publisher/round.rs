@@ -68,7 +68,7 @@ impl Round {
         objects.map(|o| (o.id, Arc::clone(o))).collect()
     }
 
-    /// The net edits: what goes last goes last.
+    /// The net edits, deletions last.
     pub(crate) fn edits(&self, scope: Option<Scope>) -> Vec<RawEdit> {
         let wanted = self
             .now

@@ -9,6 +9,11 @@ use crate::quote::{self, Context};
 use crate::tree::{Content, Id, NONE, NodeKind, Style};
 use crate::write::{At, Format, Marker, Writer};
 
+/// Puts an entry (with a key) or an item before the one at `index`, or behind the last.
+///
+/// Behind another one it goes on a line of its own after everything that belongs to that one. As the first of a collection that
+/// begins behind a dash (`- a: 1`) it takes that place, and the old first one gets a line. Else it stands above the first
+/// one's own comments, so that they stay with what they describe.
 pub(super) fn insert(
     view: View<'_>,
     parent: Id,
@@ -91,6 +96,10 @@ fn entry(writer: &mut Writer<'_>, col: usize, key: Option<&str>, new: &New) {
     );
 }
 
+/// Takes an entry or an item out, with the comments above it that are its own and all lines that it spans.
+///
+/// The only one behind a dash leaves nothing, the first of several there hands its place to the next; the last one of a text
+/// without a final line break takes the break before it along, unless a block scalar needs that.
 pub(super) fn remove(view: View<'_>, parent: Id, index: usize) -> Vec<Patch> {
     let slot = view.slot(parent, index);
     let extent = view.extent(&slot);

@@ -149,6 +149,7 @@ impl RefFiles {
         Ok(locks)
     }
 
+    /// Notes which refs are not what their edits expect, or could not be put in place beside others.
     fn compare(&self, edits: &[RawEdit], stale: &mut Vec<RefName>) -> Result<()> {
         for edit in edits {
             // In the packed file nothing would keep a ref from standing below one that somebody just made.
@@ -170,6 +171,8 @@ impl RefFiles {
         Ok(packed || holds_file(&self.dir.join(name.as_str())))
     }
 
+    /// Each ref as a file of its own: lock all, compare all, write all, then rename one after the other. Until the first rename
+    /// nothing has happened; a death between two leaves what `turn` put first, and the journal finishes the rest.
     pub(super) fn apply_loose(
         &self,
         edits: &[RawEdit],
