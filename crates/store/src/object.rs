@@ -155,13 +155,24 @@ pub(crate) struct RawEntry<'a> {
 /// The directory of this name in a tree's bytes.
 pub(crate) fn find_dir(raw: &[u8], name: &[u8]) -> Option<ObjectId> {
     let mut rest = raw;
-    while let Some((entry, after)) = next_entry(rest) {
-        if entry.mode == TREE && entry.name == name {
-            return Some(entry.id);
+    while let Some((is_tree, found, after)) = next_name(rest) {
+        if is_tree && found == name {
+            return next_entry(rest).map(|(entry, _)| entry.id);
         }
         rest = after;
     }
     None
+}
+
+/// What the first entry of a tree's bytes is called, whether it is a directory, and what follows: of the thousands in a root
+/// directory all but one are only passed by.
+pub(crate) fn next_name(raw: &[u8]) -> Option<(bool, &[u8], &[u8])> {
+    let Some(rest) = raw.strip_prefix(b"40000 ") else {
+        let (entry, after) = next_entry(raw)?;
+        return Some((entry.mode == TREE, entry.name, after));
+    };
+    let (name, id) = rest.split_at(memchr::memchr(0, rest)?);
+    Some((true, name, id.get(21..)?))
 }
 
 /// The first entry of a tree's bytes and what follows.

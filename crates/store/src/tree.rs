@@ -11,7 +11,7 @@ use model::{File, FileMode, Files};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{
-    BLOB, EXEC, Entry, Oid as _, SUBMODULE, TREE, encode_tree, find_dir, next_entry, push_entry,
+    BLOB, EXEC, Entry, Oid as _, SUBMODULE, TREE, encode_tree, find_dir, next_name, push_entry,
 };
 use crate::reader::RepoReader;
 use crate::staged::{Delta, Packed, Part, Parts, deflate};
@@ -198,20 +198,25 @@ fn splice(raw: &[u8], name: &[u8], new: Option<&ObjectId>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(raw.len() + name.len() + 32);
     let mut rest = raw;
     let mut placed = new.is_none();
+    // What stays is taken over in runs, not entry by entry.
+    let mut run = raw;
     while !rest.is_empty() {
-        let (entry, after) = next_entry(rest)?;
-        let is_tree = entry.mode == TREE;
-        let order = crate::object::name_order(entry.name, is_tree, name, true);
-        if !placed && order.is_ge() {
+        let (is_tree, found, after) = next_name(rest)?;
+        let order = || crate::object::name_order(found, is_tree, name, true);
+        let here = !placed && order().is_ge();
+        // A file of the same name gives way to the directory: git cannot hold both.
+        let goes = found == name;
+        if here || goes {
+            out.extend_from_slice(run.get(..run.len() - rest.len())?);
+            run = if goes { after } else { rest };
+        }
+        if here {
             place(&mut out, name, new);
             placed = true;
         }
-        // A file of the same name gives way to the directory: git cannot hold both.
-        if entry.name != name {
-            out.extend_from_slice(rest.get(..rest.len() - after.len())?);
-        }
         rest = after;
     }
+    out.extend_from_slice(run);
     if !placed {
         place(&mut out, name, new);
     }
@@ -237,10 +242,12 @@ fn difference(base: ObjectId, base_raw: Arc<[u8]>, target: &[u8]) -> Delta {
 
 /// Git's delta format: the common start, what is new, the common end.
 pub(crate) fn encode_delta(base: &[u8], target: &[u8]) -> Vec<u8> {
-    let start = base.iter().zip(target).take_while(|(a, b)| a == b).count();
-    let most = base.len().min(target.len()) - start;
-    let ends = base.iter().rev().zip(target.iter().rev());
-    let end = ends.take(most).take_while(|(a, b)| a == b).count();
+    let start = common_start(base, target);
+    let rest = (
+        base.get(start..).unwrap_or_default(),
+        target.get(start..).unwrap_or_default(),
+    );
+    let end = common_end(rest.0, rest.1);
     let mut out = Vec::with_capacity(64);
     push_varint(&mut out, base.len());
     push_varint(&mut out, target.len());
@@ -252,6 +259,28 @@ pub(crate) fn encode_delta(base: &[u8], target: &[u8]) -> Vec<u8> {
     }
     push_copy(&mut out, base.len() - end, end);
     out
+}
+
+/// How many bytes are compared at once, before what differs is looked for byte by byte.
+const STRIDE: usize = 64;
+
+/// How many bytes two texts begin with in common.
+fn common_start(a: &[u8], b: &[u8]) -> usize {
+    let strides = a.chunks_exact(STRIDE).zip(b.chunks_exact(STRIDE));
+    let alike = STRIDE * strides.take_while(|(a, b)| a == b).count();
+    let (a, b) = (a.get(alike..), b.get(alike..));
+    let rest = a.into_iter().flatten().zip(b.into_iter().flatten());
+    alike + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// How many bytes two texts end with in common.
+fn common_end(a: &[u8], b: &[u8]) -> usize {
+    let strides = a.rchunks_exact(STRIDE).zip(b.rchunks_exact(STRIDE));
+    let alike = STRIDE * strides.take_while(|(a, b)| a == b).count();
+    let (a, b) = (a.get(..a.len() - alike), b.get(..b.len() - alike));
+    let a = a.into_iter().flatten().rev();
+    let rest = a.zip(b.into_iter().flatten().rev());
+    alike + rest.take_while(|(a, b)| a == b).count()
 }
 
 fn push_varint(out: &mut Vec<u8>, mut value: usize) {
