@@ -17,7 +17,7 @@ use crate::lru::lock;
 /// The refs of one `packed-refs` file, with what their tags lead to.
 #[derive(Debug, Default)]
 pub(crate) struct Packed {
-    pub(crate) refs: BTreeMap<Vec<u8>, (ObjectId, Option<ObjectId>)>,
+    pub(crate) refs: BTreeMap<Arc<[u8]>, (ObjectId, Option<ObjectId>)>,
 }
 
 impl Packed {
@@ -29,11 +29,11 @@ impl Packed {
     pub(crate) fn range_below(
         &self,
         name: &str,
-    ) -> impl Iterator<Item = (&Vec<u8>, &(ObjectId, Option<ObjectId>))> {
+    ) -> impl Iterator<Item = (&Arc<[u8]>, &(ObjectId, Option<ObjectId>))> {
         let below = format!("{name}/").into_bytes();
-        let range = (Bound::Included(below.clone()), Bound::Unbounded);
+        let range = (Bound::Included(&below[..]), Bound::Unbounded);
         self.refs
-            .range::<Vec<u8>, _>(range)
+            .range::<[u8], _>(range)
             .take_while(move |(name, _)| name.starts_with(&below))
     }
 
@@ -45,8 +45,8 @@ impl Packed {
 
     /// Reads the file, or says which line is no ref.
     fn parse(text: &[u8]) -> Result<Self, usize> {
-        let mut refs: BTreeMap<Vec<u8>, (ObjectId, Option<ObjectId>)> = BTreeMap::new();
-        let mut last: Option<Vec<u8>> = None;
+        let mut refs: BTreeMap<Arc<[u8]>, (ObjectId, Option<ObjectId>)> = BTreeMap::new();
+        let mut last: Option<Arc<[u8]>> = None;
         for (at, line) in text.split(|b| *b == b'\n').enumerate() {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
@@ -59,8 +59,8 @@ impl Packed {
                 }
                 let id = ObjectId::from_hex(line.get(..40)?).ok()?;
                 let rest = line.get(40..)?.strip_prefix(b" ")?;
-                let name = Some(rest).filter(|name| !name.is_empty())?.to_vec();
-                refs.insert(name.clone(), (id, None));
+                let name: Arc<[u8]> = Some(rest).filter(|name| !name.is_empty())?.into();
+                refs.insert(Arc::clone(&name), (id, None));
                 last = Some(name);
                 Some(())
             };
@@ -80,7 +80,8 @@ impl Packed {
         };
         out.extend_from_slice(format!("# pack-refs with: {peeled} \n").as_bytes());
         for (name, (id, tag)) in &self.refs {
-            out.extend_from_slice(id.to_string().as_bytes());
+            let mut hex = [0; 40];
+            out.extend_from_slice(id.hex_to_buf(&mut hex).as_bytes());
             out.push(b' ');
             out.extend_from_slice(name);
             out.push(b'\n');
@@ -93,6 +94,11 @@ impl Packed {
 }
 
 type Stamp = (u64, u64, u64, i64, i64);
+
+fn stamp(found: &fs::Metadata) -> Stamp {
+    let (at, nanos) = (found.mtime(), found.mtime_nsec());
+    (found.dev(), found.ino(), found.size(), at, nanos)
+}
 
 #[derive(Debug)]
 struct Known {
@@ -134,8 +140,27 @@ impl PackedFile {
         self.path.with_file_name("packed-refs.offshoot")
     }
 
-    /// Puts new content in place, durable if asked. The lock of the file is held before, and still is behind it.
-    pub(crate) fn replace(&self, bytes: &[u8], sync: bool) -> Result<()> {
+    /// Puts these refs in place, durable if asked. The lock of the file is held before, and still is behind it. What was
+    /// written is known, and not read again.
+    pub(crate) fn replace(&self, packed: Packed, sync: bool) -> Result<()> {
+        let fully_peeled = self.fully_peeled()?;
+        let bytes = packed.encode(fully_peeled);
+        let stamp = self.write(&bytes, sync)?;
+        let (most, most_bytes) = self.bounds;
+        // What is beyond the bounds is told by whoever reads it.
+        let fits = packed.refs.len() <= most && bytes.len() as u64 <= most_bytes;
+        *lock(&self.known) = fits.then(|| {
+            Arc::new(Known {
+                stamp: Some(stamp),
+                packed: Arc::new(packed),
+                fully_peeled,
+            })
+        });
+        Ok(())
+    }
+
+    /// Writes the file anew; by what it can be told from every other one.
+    fn write(&self, bytes: &[u8], sync: bool) -> Result<Stamp> {
         let fresh = self.fresh();
         let write = || {
             // What a crash left goes; what somebody put there is not written through.
@@ -149,7 +174,9 @@ impl PackedFile {
             if sync {
                 file.sync_data()?;
             }
-            fs::rename(&fresh, &self.path)
+            let stamp = stamp(&file.metadata()?);
+            fs::rename(&fresh, &self.path)?;
+            Ok(stamp)
         };
         write().map_err(|e| {
             drop(fs::remove_file(&fresh));
@@ -161,7 +188,7 @@ impl PackedFile {
         let attempt = |e| Error::io(format!("read {}", self.path.display()), e);
         // The stamp is older than the text: a file that is replaced between the two is read again, and none is missed.
         let stamp = match fs::metadata(&self.path) {
-            Ok(m) => Some((m.dev(), m.ino(), m.size(), m.mtime(), m.mtime_nsec())),
+            Ok(found) => Some(stamp(&found)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(attempt(e)),
         };

@@ -224,7 +224,7 @@ impl RefFiles {
 
 /// A packed ref by its name, if we can have such a name.
 fn named(
-    (name, (id, _)): (&Vec<u8>, &(ObjectId, Option<ObjectId>)),
+    (name, (id, _)): (&Arc<[u8]>, &(ObjectId, Option<ObjectId>)),
 ) -> Option<(RefName, ObjectId)> {
     let name = std::str::from_utf8(name).ok()?;
     Some((RefName::parse(name).ok()?, *id))

@@ -11,8 +11,8 @@ proptest! {
         peeled in any::<bool>(),
     ) {
         let id = |n: u8| ObjectId::from_bytes_or_panic(&[n; 20]);
-        let refs: BTreeMap<Vec<u8>, _> =
-            refs.into_iter().map(|(n, (a, b))| (n.into_bytes(), (id(a), b.map(id)))).collect();
+        let refs: BTreeMap<Arc<[u8]>, _> =
+            refs.into_iter().map(|(n, (a, b))| (n.into_bytes().into(), (id(a), b.map(id)))).collect();
         let written = Packed { refs }.encode(peeled);
         let read = Packed::parse(&written).unwrap();
         prop_assert_eq!(read.encode(peeled), written);

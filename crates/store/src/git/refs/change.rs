@@ -258,16 +258,15 @@ impl RefFiles {
             refs: before.refs.clone(),
         };
         for edit in edits {
-            let name = edit.name.as_str().as_bytes().to_vec();
+            let name = edit.name.as_str().as_bytes();
             match edit.new {
-                Some(id) => after.refs.insert(name, (id, None)),
+                Some(id) => after.refs.insert(name.into(), (id, None)),
                 // A loose ref of that name goes below; the packed line must go first, or deleting the file would show it again.
-                None => after.refs.remove(&name),
+                None => after.refs.remove(name),
             };
         }
-        let text = after.encode(self.packed.fully_peeled()?);
         // The lock stays: the files that follow are still read by whoever packs refs.
-        self.packed.replace(&text, self.sync)?;
+        self.packed.replace(after, self.sync)?;
         self.note_dirty(&self.packed.path);
         syncs += usize::from(self.sync);
         let stay = |name: &&&RefName| self.dir.join(name.as_str()).is_file();

@@ -137,3 +137,27 @@ fn what_goes_with_its_directory_is_durable_above_it() {
     lock(&refs.dirty).remove(dir.path());
     assert_eq!(refs.durable().unwrap(), 1, "refs/heads, once");
 }
+
+/// What we packed is known without being read; what somebody packs after us is read.
+#[test]
+fn what_somebody_else_packs_after_us_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("refs/heads")).unwrap();
+    let claims = dir.path().join("claims");
+    let refs = RefFiles::new(dir.path(), claims, false, (1_000, 1 << 20));
+    let name = RefName::parse("refs/heads/drafts/a/ws").unwrap();
+    let of = |digit: u8| ObjectId::from_hex(&[digit; 40]).unwrap();
+    let edit = RawEdit {
+        name: name.clone(),
+        old: None,
+        new: Some(of(b'1')),
+    };
+    refs.apply(&[edit], &mut || Ok(())).unwrap();
+    assert_eq!(refs.list().unwrap().get(&name), Some(&of(b'1')));
+    // Of the same length, and in place as git puts it.
+    let packed = dir.path().join("packed-refs");
+    let text = fs::read_to_string(&packed).unwrap().replace('1', "2");
+    fs::write(dir.path().join("packed-refs.new"), text).unwrap();
+    fs::rename(dir.path().join("packed-refs.new"), &packed).unwrap();
+    assert_eq!(refs.list().unwrap().get(&name), Some(&of(b'2')));
+}
