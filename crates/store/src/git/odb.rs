@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,6 +14,7 @@ use std::time::{Duration, SystemTime};
 use gix::ObjectId;
 use gix::objs::{Exists as _, Find as _, FindHeader as _, Kind};
 use gix_odb::store::{Handle, init};
+use rustix::fs::{Dir, Mode, OFlags};
 
 use crate::Limits;
 use crate::error::{Error, Result};
@@ -47,6 +49,9 @@ struct Seen {
     changed: Option<SystemTime>,
 }
 
+/// The file in which git indexes several packs.
+const SEVERAL: &str = "multi-pack-index";
+
 /// Changes of a directory within this time may have the same date.
 const TICK: Duration = Duration::from_secs(2);
 
@@ -54,6 +59,30 @@ impl Seen {
     fn identity(objects: &Path) -> io::Result<(u64, u64, Option<SystemTime>)> {
         let found = fs::metadata(objects)?;
         Ok((found.dev(), found.ino(), found.created().ok()))
+    }
+
+    /// Whether the directory of packs holds just what was seen: asked at nearly every look while packs of ours come, so that
+    /// no name is copied.
+    fn holds_the_same(&self, dir: &Path) -> io::Result<bool> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut found = 0;
+        let dir = rustix::fs::open(dir, flags, Mode::empty())?;
+        for entry in Dir::new(dir)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            // An index over several packs is told from another one by more than its name.
+            if name == SEVERAL.as_bytes() {
+                return Ok(false);
+            }
+            if !(name.ends_with(b".pack") || name.ends_with(b".idx")) {
+                continue;
+            }
+            if !self.packs.contains(OsStr::from_bytes(name)) {
+                return Ok(false);
+            }
+            found += 1;
+        }
+        Ok(found == self.packs.len())
     }
 
     /// The files in the directory of packs by name; an index over several of them is another one once it is
@@ -65,7 +94,7 @@ impl Seen {
             let mut name = entry.file_name();
             let kind = Path::new(&name).extension().and_then(OsStr::to_str);
             let counts = kind.is_some_and(|kind| kind == "pack" || kind == "idx");
-            let several = name == "multi-pack-index";
+            let several = name == SEVERAL;
             if several {
                 let found = entry.metadata()?;
                 name.push(format!(" {} {}", found.ino(), found.mtime_nsec()));
@@ -156,13 +185,18 @@ impl Odb {
         if seen.identity == identity && seen.changed == Some(changed) {
             return Ok(());
         }
+        let settled = now.duration_since(changed).is_ok_and(|age| age > TICK);
+        // What cannot be told is looked at in full.
+        if seen.identity == identity && seen.holds_the_same(&dir).unwrap_or_default() {
+            seen.changed = settled.then_some(changed);
+            return Ok(());
+        }
         let packs = match Seen::packs(&dir) {
             Ok(packs) => packs,
             Err(e) if e.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
             Err(e) => return Err(attempt(e)),
         };
         let gone = replaced || !seen.packs.is_subset(&packs);
-        let settled = now.duration_since(changed).is_ok_and(|age| age > TICK);
         *seen = Seen {
             identity,
             packs,
