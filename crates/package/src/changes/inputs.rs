@@ -43,8 +43,8 @@ impl Inputs {
         if token.len() < SHORTEST {
             return None;
         }
-        let mut inputs = self.iter().filter(|(name, _)| *name != VARIANT);
-        let (name, _) = inputs.find(|(_, value)| *value == token)?;
+        let is_it = |(name, value): &(&str, &str)| *value == token && *name != VARIANT;
+        let (name, _) = self.iter().find(is_it)?;
         // Asked last: most tokens are no input's.
         (!is_plain(token)).then_some(name)
     }
@@ -154,24 +154,31 @@ impl TextWithInputs {
     /// A text with its inputs replaced, as whole tokens only.
     pub fn of(text: &str, inputs: &Inputs) -> Self {
         let mut template = Self::default();
+        // What is no input is taken over in runs: nearly all of a text.
+        let mut run = text;
         let mut rest = text;
-        while !rest.is_empty() {
-            let end = rest.find(|c| !in_token(c)).unwrap_or(rest.len());
-            let (token, after) = rest.split_at(end);
-            match (inputs.behind_variant(token), inputs.of_token(token)) {
-                (Some(behind), _) => {
-                    template.literal(mutate::OWN_FUNCTION_PREFIX);
-                    template.0.push(TextPart::Input(VARIANT.to_owned()));
-                    template.literal(behind);
-                }
-                (None, Some(name)) => template.0.push(TextPart::Input(name.to_owned())),
-                (None, None) => template.literal(token),
-            }
-            let end = after.find(in_token).unwrap_or(after.len());
-            let (between, after) = after.split_at(end);
-            template.literal(between);
+        while let Some(begin) = rest.bytes().position(in_token) {
+            let (_, from) = rest.split_at(begin);
+            let end = from.bytes().position(|b| !in_token(b));
+            let (token, after) = from.split_at(end.unwrap_or(from.len()));
             rest = after;
+            let behind = inputs.behind_variant(token);
+            let name = match behind {
+                Some(_) => VARIANT,
+                None => match inputs.of_token(token) {
+                    Some(name) => name,
+                    None => continue,
+                },
+            };
+            template.literal(run.split_at(run.len() - from.len()).0);
+            if behind.is_some() {
+                template.literal(mutate::OWN_FUNCTION_PREFIX);
+            }
+            template.0.push(TextPart::Input(name.to_owned()));
+            template.literal(behind.unwrap_or_default());
+            run = after;
         }
+        template.literal(run);
         template
     }
 
@@ -239,8 +246,9 @@ impl TextWithInputs {
     }
 }
 
-fn in_token(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')
+/// Whether a byte is of a token: of what is no ASCII, none is.
+fn in_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-')
 }
 
 /// For people: inputs in braces. Two templates may read the same; ids tell them apart.
