@@ -201,6 +201,17 @@ impl ObjectApi for Embedded {
         }))
     }
 
+    async fn uid(
+        &self,
+        resource: &ResourceName,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<String>, Failure> {
+        // Nothing of the object is unpacked.
+        let object = self.handle.stored(resource, namespace, name)?;
+        Ok(object.map(|object| object.fields.uid.clone()))
+    }
+
     fn setter_of(&self, object: &Value) -> Option<User> {
         self.handle.setter_of(object)
     }

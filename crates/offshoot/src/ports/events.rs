@@ -49,9 +49,9 @@ async fn write(api: &dyn ObjectApi, event: &ClusterEvent) -> Result<(), Failure>
     };
     let namespace = event.about.namespace.as_str();
     let about = api
-        .signed(&resource, namespace, event.about.name.as_str())
+        .uid(&resource, namespace, event.about.name.as_str())
         .await?;
-    let uid = about.map(|about| about.uid).unwrap_or_default();
+    let uid = about.unwrap_or_default();
     let now = jiff::Timestamp::now();
     let precisely = now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
     let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

@@ -165,6 +165,20 @@ pub(crate) trait ObjectApi: Send + Sync + fmt::Debug {
         name: &str,
     ) -> Result<Option<Signed>, Failure>;
 
+    /// The uid of an object; `None` if there is none.
+    ///
+    /// # Errors
+    /// What a client would be told.
+    async fn uid(
+        &self,
+        resource: &ResourceName,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<String>, Failure> {
+        let signed = self.signed(resource, namespace, name).await?;
+        Ok(signed.map(|object| object.uid))
+    }
+
     /// Who set the Secret of a repository, or its address (X8).
     fn setter_of(&self, object: &Value) -> Option<User>;
 
