@@ -300,7 +300,11 @@ impl Core {
             .store
             .get(&target.resource.key(), &target.key())
             .ok_or_else(|| target.not_found())?;
-        let value = rules.resource.read(found.value(), rules.version)?;
+        // What a reader would be shown as it lies there is changed as it lies there.
+        let value = match super::as_stored(rules.resource, rules.version, &found) {
+            true => found.value(),
+            false => rules.resource.read(found.value(), rules.version)?,
+        };
         Ok((Some(found), value))
     }
 
