@@ -2,6 +2,7 @@
 //! taken out.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
@@ -85,6 +86,10 @@ impl Difference {
 /// Compares what stands with what is to stand.
 pub(crate) fn compare(old: &Value, new: &Value, shape: Shape<'_>) -> Difference {
     let mut out = Difference::default();
+    if let (Some(olds), Some(news)) = (map(old, shape), map(new, shape)) {
+        maps(&mut out, (olds, news), shape);
+        return out;
+    }
     let (olds, news) = (children(old, shape), children(new, shape));
     let keys: std::collections::BTreeSet<&PathElement> = olds.keys().chain(news.keys()).collect();
     for element in keys {
@@ -105,10 +110,48 @@ pub(crate) fn compare(old: &Value, new: &Value, shape: Shape<'_>) -> Difference 
     out
 }
 
-fn both(out: &mut Difference, element: &PathElement, old: &Value, new: &Value, shape: Shape<'_>) {
-    if same(old, new) {
-        return;
+/// The fields of a value that is merged by them, or has none at all; nothing of a list that is merged by its items.
+fn map<'v>(value: &'v Value, shape: Shape<'_>) -> Option<&'v Map<String, Value>> {
+    static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+    match (shape.kind(value), value) {
+        (MergeKind::Map, Value::Object(map)) => Some(map),
+        (MergeKind::Set | MergeKind::List(_), _) => None,
+        _ => Some(&NONE),
     }
+}
+
+/// Compares two maps: what is the same in both, which is most of an object, gets no path.
+fn maps(
+    out: &mut Difference,
+    (olds, news): (&Map<String, Value>, &Map<String, Value>),
+    shape: Shape<'_>,
+) {
+    for (name, old) in olds {
+        let below = shape.field(name);
+        match news.get(name) {
+            Some(new) if same(old, new) => {}
+            Some(new) => differ(out, &PathElement::field(name), old, new, below),
+            None => {
+                let element = PathElement::field(name);
+                out.put(&element, compare(old, &Value::Null, below));
+                out.removed.members.insert(element);
+            }
+        }
+    }
+    for (name, new) in news.iter().filter(|(name, _)| !olds.contains_key(*name)) {
+        let element = PathElement::field(name);
+        out.put(&element, compare(&Value::Null, new, shape.field(name)));
+        out.added.members.insert(element);
+    }
+}
+
+fn both(out: &mut Difference, element: &PathElement, old: &Value, new: &Value, shape: Shape<'_>) {
+    if !same(old, new) {
+        differ(out, element, old, new, shape);
+    }
+}
+
+fn differ(out: &mut Difference, element: &PathElement, old: &Value, new: &Value, shape: Shape<'_>) {
     let leaf = |value: &Value| !value.is_null() && shape.kind(value) == MergeKind::Leaf;
     if leaf(old) || leaf(new) {
         out.modified.members.insert(element.clone());
