@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::path::PathElement;
 use super::shape::{MergeKind, Shape};
 use crate::printed::{go_type, go_value};
-use crate::schema::{Node, Structural, Type, index, quote, step};
+use crate::schema::{At, Node, Structural, Type, quote, step};
 
 /// So many misfits are told at most.
 const MOST: usize = 1_000;
@@ -15,14 +15,14 @@ const MOST: usize = 1_000;
 /// All misfits as one text; none if everything fits.
 pub(crate) fn misfits(config: &Value, shape: Shape<'_>) -> Option<String> {
     let mut found = Vec::new();
-    check(config, shape, "", &mut found);
+    check(config, shape, At::ROOT, &mut found);
     told(&found)
 }
 
 /// Why an object does not fit a schema, if it does not.
 pub(crate) fn unfit(object: &Value, schema: &Structural) -> Option<String> {
     let mut found = Vec::new();
-    check(object, Shape::root(schema), "", &mut found);
+    check(object, Shape::root(schema), At::ROOT, &mut found);
     // What stands twice in a list can be read all the same.
     found.retain(|why| !why.contains(": duplicate entries for key "));
     told(&found)
@@ -36,7 +36,7 @@ fn told(found: &[String]) -> Option<String> {
     }
 }
 
-fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
+fn check(value: &Value, shape: Shape<'_>, at: At<'_>, found: &mut Vec<String>) {
     if value.is_null() || found.len() > MOST {
         return;
     }
@@ -46,51 +46,54 @@ fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
             "numeric (int or float)" => go_type(value).to_owned(),
             _ => format!("&{{{}}}", go_value(value)),
         };
-        found.push(format!("{path}: expected {wanted}, got {got}"));
+        found.push(format!("{}: expected {wanted}, got {got}", at.path()));
         return;
     }
     match value {
         Value::Object(map) => {
             for (name, below) in map {
-                let at = step(path, [".", name, ""]);
+                let at = At::Dotted(&at, name);
                 if !shape.declares(name) && !shape.open() {
-                    found.push(format!("{at}: field not declared in schema"));
+                    found.push(format!("{}: field not declared in schema", at.path()));
                 } else {
-                    check(below, shape.field(name), &at, found);
+                    check(below, shape.field(name), at, found);
                 }
             }
         }
-        Value::Array(list) => items(list, value, shape, path, found),
+        Value::Array(list) => items(list, value, shape, at, found),
         _ => {}
     }
 }
 
-fn items(list: &[Value], value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
+fn items(list: &[Value], value: &Value, shape: Shape<'_>, at: At<'_>, found: &mut Vec<String>) {
     let kind = shape.kind(value);
+    if matches!(kind, MergeKind::Leaf | MergeKind::Map) {
+        for (i, item) in list.iter().enumerate() {
+            check(item, shape.item(), At::Item(&at, i), found);
+        }
+        return;
+    }
+    let path = &at.path();
     let mut seen: BTreeSet<PathElement> = BTreeSet::new();
     for (i, item) in list.iter().enumerate() {
-        let at = match kind {
-            MergeKind::Set | MergeKind::List(_) => match shape.element(item, kind) {
-                Ok(element) => {
-                    let at = step(path, [&element.to_string(), "", ""]);
-                    if seen.contains(&element) {
-                        found.push(format!("{path}: duplicate entries for key {element}"));
-                    } else {
-                        seen.insert(element);
-                    }
-                    at
+        match shape.element(item, kind) {
+            Ok(element) => {
+                let at = step(path, [&element.to_string(), "", ""]);
+                if seen.contains(&element) {
+                    found.push(format!("{path}: duplicate entries for key {element}"));
+                } else {
+                    seen.insert(element);
                 }
-                Err(key) => {
-                    found.push(format!(
-                        "{path}: element {i}: associative list with keys has an element that omits all key fields [{key}] (and \
-                         doesn't have default values for any key fields)"
-                    ));
-                    index(path, i)
-                }
-            },
-            _ => index(path, i),
-        };
-        check(item, shape.item(), &at, found);
+                check(item, shape.item(), At::Text(&at), found);
+            }
+            Err(key) => {
+                found.push(format!(
+                    "{path}: element {i}: associative list with keys has an element that omits all key fields [{key}] (and \
+                     doesn't have default values for any key fields)"
+                ));
+                check(item, shape.item(), At::Item(&at, i), found);
+            }
+        }
     }
 }
 

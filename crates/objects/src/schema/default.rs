@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::error::FieldError;
 use super::node::{Additional, Node, Structural};
-use super::render::{child, key};
+use super::render::{At, child, key};
 use super::validate::Validator;
 
 impl Structural {
@@ -55,6 +55,9 @@ fn weight(value: &Value) -> usize {
 }
 
 fn fill(value: &mut Value, node: &Node, left: &mut usize) {
+    if !node.has().defaults {
+        return;
+    }
     match value {
         Value::Object(map) => {
             for (name, below) in &node.properties {
@@ -103,12 +106,14 @@ fn drop_nulls(value: &mut Value, node: &Node, all: bool) {
             let below = |name: &str| node.property(name);
             let kept =
                 |found: &Value, b: &Node| !wrongly_null(found, b) || (!all && b.default.is_some());
-            map.retain(|name, found| below(name).is_none_or(|b| kept(found, b)));
-            for (name, found) in map.iter_mut() {
-                if let Some(below) = below(name) {
+            map.retain(|name, found| {
+                let below = below(name);
+                let stays = below.is_none_or(|b| kept(found, b));
+                if stays && let Some(below) = below {
                     drop_nulls(found, below, all);
                 }
-            }
+                stays
+            });
         }
         Value::Array(items) => {
             if let Some(below) = &node.items {
@@ -134,7 +139,7 @@ pub(crate) fn check(node: &Node, path: &str, errors: &mut Vec<FieldError>) {
             ));
         }
         let mut found = Validator::default();
-        found.node(&pruned, None, node, "");
+        found.node(&pruned, None, node, At::ROOT);
         errors.extend(found.errors.into_iter().map(|mut error| {
             error.path = if error.path.is_empty() {
                 at.clone()

@@ -5,18 +5,18 @@ use serde_json::{Map, Value};
 use super::MAX_ERRORS;
 use super::error::FieldError;
 use super::node::{Additional, Node};
-use super::render::{child, index};
+use super::render::{At, child};
 use crate::names;
 
 /// Checks every embedded resource below.
-pub(crate) fn check(value: &Value, node: &Node, path: &str, errors: &mut Vec<FieldError>) {
-    if errors.len() > MAX_ERRORS {
+pub(crate) fn check(value: &Value, node: &Node, at: At<'_>, errors: &mut Vec<FieldError>) {
+    if errors.len() > MAX_ERRORS || !node.has().embedded {
         return;
     }
     match value {
         Value::Object(map) => {
             if node.embedded {
-                object(map, path, errors);
+                object(map, &at.path(), errors);
             }
             for (name, found) in map {
                 let below = node.properties.get(name).or(match &node.additional {
@@ -24,14 +24,14 @@ pub(crate) fn check(value: &Value, node: &Node, path: &str, errors: &mut Vec<Fie
                     _ => None,
                 });
                 if let Some(below) = below {
-                    check(found, below, &child(path, name), errors);
+                    check(found, below, At::Field(&at, name), errors);
                 }
             }
         }
         Value::Array(items) => {
             if let Some(below) = &node.items {
                 for (i, item) in items.iter().enumerate() {
-                    check(item, below, &index(path, i), errors);
+                    check(item, below, At::Item(&at, i), errors);
                 }
             }
         }

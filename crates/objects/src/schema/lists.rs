@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use super::MAX_ERRORS;
 use super::error::FieldError;
 use super::node::{Additional, ListType, Node};
-use super::render::{child, index, sorted_json};
+use super::render::{At, sorted_json};
 
 /// Reports each second and later element of sets and list maps.
-pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Vec<FieldError>) {
-    if errors.len() > MAX_ERRORS {
+pub(crate) fn duplicates(value: &Value, node: &Node, at: At<'_>, errors: &mut Vec<FieldError>) {
+    if errors.len() > MAX_ERRORS || !node.has().sets {
         return;
     }
     match value {
@@ -22,7 +22,7 @@ pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Ve
                     _ => None,
                 });
                 if let Some(below) = below {
-                    duplicates(found, below, &child(path, name), errors);
+                    duplicates(found, below, At::Field(&at, name), errors);
                 }
             }
         }
@@ -33,7 +33,8 @@ pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Ve
             let stray = items.iter().position(odd).filter(|_| keyed);
             if let Some(i) = stray {
                 let why = "must be an object for an array of list-type map";
-                errors.push(FieldError::invalid(&index(path, i), items[i].clone(), why));
+                let at = At::Item(&at, i).path();
+                errors.push(FieldError::invalid(&at, items[i].clone(), why));
             }
             let known = if stray.is_some() {
                 &[][..]
@@ -49,12 +50,12 @@ pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Ve
                 let times = seen.entry(sorted_json(&shown)).or_insert(0_usize);
                 *times += 1;
                 if *times == 2 && errors.len() <= MAX_ERRORS {
-                    errors.push(FieldError::duplicate(&index(path, i), shown));
+                    errors.push(FieldError::duplicate(&At::Item(&at, i).path(), shown));
                 }
             }
             if let Some(below) = &node.items {
                 for (i, item) in items.iter().enumerate() {
-                    duplicates(item, below, &index(path, i), errors);
+                    duplicates(item, below, At::Item(&at, i), errors);
                 }
             }
         }

@@ -31,8 +31,8 @@ pub(crate) use meta::object_meta;
 pub(crate) use meta::object_meta_json;
 pub use node::Structural;
 pub(crate) use node::{Additional, ListType, Node, Type};
+pub(crate) use render::{At, quote, sorted_json, step};
 pub use render::{child, index};
-pub(crate) use render::{quote, sorted_json, step};
 
 /// Enough: a hostile object must not make an answer of megabytes.
 pub(crate) const MAX_ERRORS: usize = 1_000;

@@ -137,6 +137,31 @@ pub(crate) struct Logic {
     pub(crate) not: Option<Node>,
 }
 
+/// What a place or one below it has: what none has is not looked for in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Has {
+    /// CEL rules.
+    pub(crate) rules: bool,
+    /// Defaults.
+    pub(crate) defaults: bool,
+    /// Objects of their own right.
+    pub(crate) embedded: bool,
+    /// Lists that hold each element once.
+    pub(crate) sets: bool,
+}
+
+/// Before anybody has looked, anything may be there.
+impl Default for Has {
+    fn default() -> Self {
+        Self {
+            rules: true,
+            defaults: true,
+            embedded: true,
+            sets: true,
+        }
+    }
+}
+
 /// The schema of one place in an object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Node {
@@ -170,6 +195,7 @@ pub(crate) struct Node {
     pub rules: Vec<Rule>,
     pub(crate) limits: Limits,
     pub(crate) logic: Option<Box<Logic>>,
+    pub(super) has: Has,
 }
 
 impl Node {
@@ -191,12 +217,36 @@ impl Node {
             || matches!(&self.additional, Some(Additional::Schema(node)) if node.has_rules())
     }
 
-    /// Whether any place below has a default.
-    fn has_defaults(&self) -> bool {
-        self.default.is_some()
-            || self.properties.values().any(Self::has_defaults)
-            || self.items.as_deref().is_some_and(Self::has_defaults)
-            || matches!(&self.additional, Some(Additional::Schema(node)) if node.has_defaults())
+    /// What this place or one below it has.
+    pub(crate) const fn has(&self) -> Has {
+        self.has
+    }
+
+    /// Looks once at what there is here and below.
+    fn look(&mut self) -> Has {
+        let mut has = Has {
+            rules: !self.rules.is_empty(),
+            defaults: self.default.is_some(),
+            embedded: self.embedded,
+            sets: self.list_type != ListType::Atomic,
+        };
+        let below = self
+            .properties
+            .values_mut()
+            .chain(self.items.as_deref_mut());
+        let below = below.chain(match &mut self.additional {
+            Some(Additional::Schema(node)) => Some(node.as_mut()),
+            _ => None,
+        });
+        for node in below {
+            let more = node.look();
+            has.rules |= more.rules;
+            has.defaults |= more.defaults;
+            has.embedded |= more.embedded;
+            has.sets |= more.sets;
+        }
+        self.has = has;
+        has
     }
 
     /// How many places there are here and below that a rule can name.
@@ -236,17 +286,13 @@ impl Node {
 #[derive(Debug, Clone)]
 pub struct Structural {
     root: Arc<Node>,
-    has_rules: bool,
-    has_defaults: bool,
 }
 
 impl Structural {
-    pub(crate) fn from_node(root: Node) -> Self {
-        let (has_rules, has_defaults) = (root.has_rules(), root.has_defaults());
+    pub(crate) fn from_node(mut root: Node) -> Self {
+        root.look();
         Self {
             root: Arc::new(root),
-            has_rules,
-            has_defaults,
         }
     }
 
@@ -258,13 +304,13 @@ impl Structural {
 
     /// Whether the schema has CEL rules anywhere.
     #[must_use]
-    pub(crate) const fn has_rules(&self) -> bool {
-        self.has_rules
+    pub(crate) fn has_rules(&self) -> bool {
+        self.root.has().rules
     }
 
     /// Whether the schema has defaults anywhere.
     #[must_use]
-    pub(crate) const fn has_defaults(&self) -> bool {
-        self.has_defaults
+    pub(crate) fn has_defaults(&self) -> bool {
+        self.root.has().defaults
     }
 }

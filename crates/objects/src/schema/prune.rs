@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::MAX_ERRORS;
 use super::meta::object_meta;
 use super::node::{Additional, Node, Structural};
-use super::render::{child, index};
+use super::render::At;
 
 /// Fields of an object's root (and of embedded objects) that are never pruned by the kind's schema.
 const ROOT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -19,9 +19,10 @@ impl Structural {
         let mut metadata = Vec::new();
         let mut others = Vec::new();
         if let Some(found) = value.get_mut("metadata") {
-            walk(found, Some(object_meta()), "metadata", false, &mut metadata);
+            let at = At::Text("metadata");
+            walk(found, Some(object_meta()), at, false, &mut metadata);
         }
-        walk(value, Some(self.root()), "", true, &mut others);
+        walk(value, Some(self.root()), At::ROOT, true, &mut others);
         metadata.sort();
         others.sort();
         metadata.append(&mut others);
@@ -32,7 +33,7 @@ impl Structural {
 /// Prunes a value that is no whole object; true if something was taken out.
 pub(crate) fn below(value: &mut Value, node: &Node) -> bool {
     let mut unknown = Vec::new();
-    walk(value, Some(node), "", false, &mut unknown);
+    walk(value, Some(node), At::ROOT, false, &mut unknown);
     !unknown.is_empty()
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn below(value: &mut Value, node: &Node) -> bool {
 fn walk(
     value: &mut Value,
     node: Option<&Node>,
-    path: &str,
+    path: At<'_>,
     object: bool,
     unknown: &mut Vec<String>,
 ) {
@@ -49,27 +50,25 @@ fn walk(
             let object = object || node.is_some_and(|n| n.embedded);
             let keep = node.is_some_and(|n| n.preserve_unknown);
             map.retain(|name, found| {
-                let at = child(path, name);
+                let at = At::Field(&path, name);
                 if object && ROOT_FIELDS.contains(&name.as_str()) {
                     if name == "metadata" && node.is_some_and(|n| n.embedded) {
-                        walk(found, Some(object_meta()), &at, false, unknown);
+                        walk(found, Some(object_meta()), at, false, unknown);
                     }
                     return true;
                 }
                 if let Some(below) = node.and_then(|n| n.properties.get(name)) {
-                    walk(found, Some(below), &at, false, unknown);
+                    walk(found, Some(below), at, false, unknown);
                     return true;
                 }
                 match node.and_then(|n| n.additional.as_ref()) {
-                    Some(Additional::Schema(below)) => {
-                        walk(found, Some(below), &at, false, unknown)
-                    }
-                    Some(Additional::Any) if !keep => walk(found, None, &at, false, unknown),
+                    Some(Additional::Schema(below)) => walk(found, Some(below), at, false, unknown),
+                    Some(Additional::Any) if !keep => walk(found, None, at, false, unknown),
                     Some(Additional::Any) => {}
                     _ if keep => {}
                     _ => {
                         if unknown.len() < MAX_ERRORS {
-                            unknown.push(at);
+                            unknown.push(at.path());
                         }
                         return false;
                     }
@@ -83,7 +82,7 @@ fn walk(
             }
             for (i, item) in items.iter_mut().enumerate() {
                 let below = node.and_then(|n| n.items.as_deref());
-                walk(item, below, &index(path, i), false, unknown);
+                walk(item, below, At::Item(&path, i), false, unknown);
             }
         }
         _ => {}

@@ -116,6 +116,35 @@ pub fn index(path: &str, index: usize) -> String {
     step(path, ["[", &index.to_string(), "]"])
 }
 
+/// Where a walk through an object stands. The path is written out only where something is told of the place: nearly all
+/// places are only passed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum At<'a> {
+    /// A path that is written already.
+    Text(&'a str),
+    /// A property.
+    Field(&'a At<'a>, &'a str),
+    /// The same with a dot before it, whatever it stands below.
+    Dotted(&'a At<'a>, &'a str),
+    /// An item of a list.
+    Item(&'a At<'a>, usize),
+}
+
+impl At<'_> {
+    /// The whole object.
+    pub(crate) const ROOT: At<'static> = At::Text("");
+
+    /// The path.
+    pub(crate) fn path(self) -> String {
+        match self {
+            Self::Text(path) => path.to_owned(),
+            Self::Field(above, name) => child(&above.path(), name),
+            Self::Dotted(above, name) => step(&above.path(), [".", name, ""]),
+            Self::Item(above, at) => index(&above.path(), at),
+        }
+    }
+}
+
 /// The path of a map entry below `path`, in brackets (as `field.Path.Key` writes it).
 pub(crate) fn key(path: &str, key: &str) -> String {
     step(path, ["[", key, "]"])

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::error::{BadValue, ErrorKind, FieldError};
 use super::node::{Additional, Logic, Node, Structural, Type};
-use super::render::{child, go_float, go_value, index, quote, sorted_json};
+use super::render::{At, go_float, go_value, quote, sorted_json};
 use super::{MAX_ERRORS, embedded, formats, lists};
 
 impl Structural {
@@ -19,15 +19,15 @@ impl Structural {
     #[must_use]
     pub fn validate(&self, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut validator = Validator::default();
-        validator.node(value, old, self.root(), "");
+        validator.node(value, old, self.root(), At::ROOT);
         let mut errors = validator.errors;
-        embedded::check(value, self.root(), "", &mut errors);
+        embedded::check(value, self.root(), At::ROOT, &mut errors);
         let mut old_duplicates = Vec::new();
         if let Some(old) = old {
-            lists::duplicates(old, self.root(), "", &mut old_duplicates);
+            lists::duplicates(old, self.root(), At::ROOT, &mut old_duplicates);
         }
         if old_duplicates.is_empty() {
-            lists::duplicates(value, self.root(), "", &mut errors);
+            lists::duplicates(value, self.root(), At::ROOT, &mut errors);
         }
         errors
     }
@@ -40,28 +40,28 @@ pub(crate) struct Validator {
 }
 
 impl Validator {
-    /// Validates `value` at `path`; nothing to say where it equals `old`.
-    pub(crate) fn node(&mut self, value: &Value, old: Option<&Value>, node: &Node, path: &str) {
+    /// Validates `value` at this place; nothing to say where it equals `old`.
+    pub(crate) fn node(&mut self, value: &Value, old: Option<&Value>, node: &Node, at: At<'_>) {
         if old == Some(value) || self.errors.len() > MAX_ERRORS {
             return;
         }
-        self.kind(value, node, path);
+        self.kind(value, node, at);
         if !value.is_null() {
             if let Some(logic) = &node.logic {
-                self.logic(value, old, logic, path);
+                self.logic(value, old, logic, at);
             }
             match value {
-                Value::String(text) => self.text(text, node, path),
-                Value::Number(number) => self.number(number, node, path),
-                Value::Array(items) => self.list(items, old, node, path),
-                Value::Object(map) => self.map(map, old, node, path),
+                Value::String(text) => self.text(text, node, at),
+                Value::Number(number) => self.number(number, node, at),
+                Value::Array(items) => self.list(items, old, node, at),
+                Value::Object(map) => self.map(map, old, node, at),
                 _ => {}
             }
         }
-        self.allowed(value, node, path);
+        self.allowed(value, node, at);
     }
 
-    fn kind(&mut self, value: &Value, node: &Node, path: &str) {
+    fn kind(&mut self, value: &Value, node: &Node, at: At<'_>) {
         if node.types.is_empty() || (value.is_null() && node.nullable) {
             return;
         }
@@ -74,17 +74,19 @@ impl Validator {
         });
         if !fits {
             let wanted: Vec<&str> = node.types.iter().map(|t| t.name()).collect();
-            self.wrong_type(path, &wanted.join(","), Value::from(found), found);
+            self.wrong_type(at, &wanted.join(","), Value::from(found), found);
         }
     }
 
-    fn wrong_type(&mut self, path: &str, wanted: &str, shown: Value, found: &str) {
+    fn wrong_type(&mut self, at: At<'_>, wanted: &str, shown: Value, found: &str) {
+        let path = &at.path();
         let detail = format!("{path} in body must be of type {wanted}: {}", quote(found));
         self.errors
             .push(FieldError::type_invalid(path, shown, detail));
     }
 
-    fn broken(&mut self, path: &str, value: impl Into<Value>, rule: &str) {
+    fn broken(&mut self, at: At<'_>, value: impl Into<Value>, rule: &str) {
+        let path = &at.path();
         self.errors.push(FieldError::invalid(
             path,
             value,
@@ -92,7 +94,7 @@ impl Validator {
         ));
     }
 
-    fn allowed(&mut self, value: &Value, node: &Node, path: &str) {
+    fn allowed(&mut self, value: &Value, node: &Node, at: At<'_>) {
         let Some(allowed) = &node.limits.allowed else {
             return;
         };
@@ -105,42 +107,42 @@ impl Validator {
             .collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         self.errors
-            .push(FieldError::not_supported(path, value.clone(), &texts));
+            .push(FieldError::not_supported(&at.path(), value.clone(), &texts));
     }
 
-    fn text(&mut self, text: &str, node: &Node, path: &str) {
+    fn text(&mut self, text: &str, node: &Node, at: At<'_>) {
         let limits = &node.limits;
         let length = || text.chars().count() as u64;
         if let Some(max) = limits.max_length.filter(|max| length() > *max) {
-            self.errors.push(FieldError::too_long(path, max));
+            self.errors.push(FieldError::too_long(&at.path(), max));
         } else if let Some(min) = limits.min_length.filter(|min| length() < *min) {
-            self.broken(path, text, &format!("should be at least {min} chars long"));
+            self.broken(at, text, &format!("should be at least {min} chars long"));
         } else if let Some((pattern, Some(regex))) = &limits.pattern
             && !regex.is_match(text)
         {
-            self.broken(path, text, &format!("should match '{pattern}'"));
+            self.broken(at, text, &format!("should match '{pattern}'"));
         }
         if let Some(format) = &node.format
             && !formats::matches(format, text)
         {
-            self.wrong_type(path, format, Value::from(text), text);
+            self.wrong_type(at, format, Value::from(text), text);
         }
     }
 
-    fn number(&mut self, number: &serde_json::Number, node: &Node, path: &str) {
+    fn number(&mut self, number: &serde_json::Number, node: &Node, at: At<'_>) {
         let limits = &node.limits;
         let value = number.as_f64().unwrap_or_default();
         let shown = || Value::Number(number.clone());
         if let Some(factor) = limits.multiple_of {
-            self.multiple(number, value, factor, path);
+            self.multiple(number, value, factor, at);
         }
         if let Some(max) = limits.maximum {
             let text = go_float(max);
             if limits.exclusive_maximum && value >= max {
-                self.broken(path, shown(), &format!("should be less than {text}"));
+                self.broken(at, shown(), &format!("should be less than {text}"));
             } else if value > max {
                 self.broken(
-                    path,
+                    at,
                     shown(),
                     &format!("should be less than or equal to {text}"),
                 );
@@ -149,10 +151,10 @@ impl Validator {
         if let Some(min) = limits.minimum {
             let text = go_float(min);
             if limits.exclusive_minimum && value <= min {
-                self.broken(path, shown(), &format!("should be greater than {text}"));
+                self.broken(at, shown(), &format!("should be greater than {text}"));
             } else if value < min {
                 self.broken(
-                    path,
+                    at,
                     shown(),
                     &format!("should be greater than or equal to {text}"),
                 );
@@ -162,14 +164,14 @@ impl Validator {
 
     /// The real server cuts the factor to a whole number for whole values; then 0.25 becomes 0, which
     /// it complains about as such.
-    fn multiple(&mut self, number: &serde_json::Number, value: f64, factor: f64, path: &str) {
+    fn multiple(&mut self, number: &serde_json::Number, value: f64, factor: f64, at: At<'_>) {
         let whole = !number.is_f64();
         let factor = if whole { factor.trunc() } else { factor };
         if factor <= 0.0 {
-            let shown = go_float(factor);
+            let (shown, path) = (go_float(factor), at.path());
             let detail = format!("factor MultipleOf declared for {path} must be positive: {shown}");
             self.errors.push(FieldError {
-                path: path.to_owned(),
+                path,
                 kind: ErrorKind::Invalid,
                 bad_value: BadValue::Raw(shown),
                 detail,
@@ -184,50 +186,47 @@ impl Validator {
         if times.fract().abs() > 1e-9 * times.abs().max(1.0) {
             let shown = Value::Number(number.clone());
             self.broken(
-                path,
+                at,
                 shown,
                 &format!("should be a multiple of {}", go_float(factor)),
             );
         }
     }
 
-    fn list(&mut self, items: &[Value], old: Option<&Value>, node: &Node, path: &str) {
+    fn list(&mut self, items: &[Value], old: Option<&Value>, node: &Node, at: At<'_>) {
         let limits = &node.limits;
         let former = lists::Former::of(old, &node.list_type);
         if let Some(below) = &node.items {
             for (i, item) in items.iter().enumerate() {
-                self.node(item, former.find(item), below, &index(path, i));
+                self.node(item, former.find(item), below, At::Item(&at, i));
             }
         }
         let count = items.len() as u64;
         if let Some(min) = limits.min_items.filter(|min| count < *min) {
-            self.broken(path, count, &format!("should have at least {min} items"));
+            self.broken(at, count, &format!("should have at least {min} items"));
         }
         if let Some(max) = limits.max_items.filter(|max| count > *max) {
             self.errors
-                .push(FieldError::too_many(path, items.len(), max));
+                .push(FieldError::too_many(&at.path(), items.len(), max));
         }
         if limits.unique_items {
             let mut seen = std::collections::BTreeSet::new();
             if !items.iter().all(|item| seen.insert(sorted_json(item))) {
-                self.broken(path, "", "shouldn't contain duplicates");
+                self.broken(at, "", "shouldn't contain duplicates");
             }
         }
     }
 
-    fn map(&mut self, map: &Map<String, Value>, old: Option<&Value>, node: &Node, path: &str) {
+    fn map(&mut self, map: &Map<String, Value>, old: Option<&Value>, node: &Node, at: At<'_>) {
         let limits = &node.limits;
         let count = map.len() as u64;
         if let Some(min) = limits.min_properties.filter(|min| count < *min) {
-            self.broken(
-                path,
-                count,
-                &format!("should have at least {min} properties"),
-            );
+            self.broken(at, count, &format!("should have at least {min} properties"));
             return;
         }
         if let Some(max) = limits.max_properties.filter(|max| count > *max) {
-            self.errors.push(FieldError::too_many(path, map.len(), max));
+            self.errors
+                .push(FieldError::too_many(&at.path(), map.len(), max));
             return;
         }
         for (name, found) in map {
@@ -237,29 +236,29 @@ impl Validator {
                 old.and_then(|o| o.get(name))
             };
             match (node.properties.get(name), &node.additional) {
-                (Some(below), _) => self.node(found, old, below, &child(path, name)),
+                (Some(below), _) => self.node(found, old, below, At::Field(&at, name)),
                 (None, Some(Additional::Schema(below))) => {
-                    self.node(found, old, below, &child(path, name));
+                    self.node(found, old, below, At::Field(&at, name));
                 }
                 (None, Some(Additional::Nothing)) => {
-                    let at = child(path, name);
-                    self.broken(&at, "", "is a forbidden property");
+                    let at = At::Field(&at, name);
+                    self.broken(at, "", "is a forbidden property");
                 }
                 _ => {}
             }
         }
         for name in &node.required {
             if !map.contains_key(name) {
-                self.errors
-                    .push(FieldError::required(&child(path, name), ""));
+                let missing = At::Field(&at, name).path();
+                self.errors.push(FieldError::required(&missing, ""));
             }
         }
     }
 
-    fn logic(&mut self, value: &Value, old: Option<&Value>, logic: &Logic, path: &str) {
+    fn logic(&mut self, value: &Value, old: Option<&Value>, logic: &Logic, at: At<'_>) {
         let attempt = |node: &Node| {
             let mut inner = Self::default();
-            inner.node(value, old, node, path);
+            inner.node(value, old, node, at);
             inner.errors
         };
         let best = |parts: &[Node]| {
@@ -271,7 +270,7 @@ impl Validator {
                 .min_by_key(Vec::len);
             (passed, nearest.unwrap_or_default())
         };
-        let name = go_value(&Value::from(path));
+        let name = || go_value(&Value::from(at.path()));
         let whole = |text: String| FieldError::invalid("", "", text);
         let mut passed_all = 0;
         for part in &logic.all_of {
@@ -286,13 +285,14 @@ impl Validator {
                 ""
             };
             self.errors.push(whole(format!(
-                "{name} must validate all the schemas (allOf){none}"
+                "{} must validate all the schemas (allOf){none}",
+                name()
             )));
         }
         if !logic.any_of.is_empty() {
             let (passed, nearest) = best(&logic.any_of);
             if passed == 0 {
-                let text = format!("{name} must validate at least one schema (anyOf)");
+                let text = format!("{} must validate at least one schema (anyOf)", name());
                 self.errors.push(whole(text));
                 self.errors.extend(nearest);
             }
@@ -305,7 +305,10 @@ impl Validator {
                 } else {
                     format!("Found {passed} valid alternatives")
                 };
-                let text = format!("{name} must validate one and only one schema (oneOf). {found}");
+                let text = format!(
+                    "{} must validate one and only one schema (oneOf). {found}",
+                    name()
+                );
                 self.errors.push(whole(text));
                 if passed == 0 {
                     self.errors.extend(nearest);
@@ -315,8 +318,10 @@ impl Validator {
         if let Some(part) = &logic.not
             && attempt(part).is_empty()
         {
-            self.errors
-                .push(whole(format!("{name} must not validate the schema (not)")));
+            self.errors.push(whole(format!(
+                "{} must not validate the schema (not)",
+                name()
+            )));
         }
     }
 }

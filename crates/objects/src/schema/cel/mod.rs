@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::error::{BadValue, ErrorKind, FieldError};
 use super::lists::Former;
 use super::node::{Additional, Node, Structural, Type};
-use super::render::{child, index};
+use super::render::At;
 use super::rules::{Compiled, Rule};
 
 pub(crate) use check::check;
@@ -76,7 +76,7 @@ impl Structural {
                 errors: Vec::new(),
                 spent: 0,
             };
-            run.node(value, old, self.root(), "", true);
+            run.node(value, old, self.root(), At::ROOT, true);
             run.errors
         });
         finished.unwrap_or_else(|| {
@@ -92,11 +92,11 @@ struct Run {
 }
 
 impl Run {
-    fn node(&mut self, value: &Value, old: Option<&Value>, node: &Node, path: &str, object: bool) {
-        if old == Some(value) || self.spent > TOTAL_BUDGET || !node.has_rules() {
+    fn node(&mut self, value: &Value, old: Option<&Value>, node: &Node, at: At<'_>, object: bool) {
+        if !node.has().rules || self.spent > TOTAL_BUDGET || old == Some(value) {
             return;
         }
-        self.rules(value, old, node, path, object);
+        self.rules(value, old, node, at, object);
         match value {
             Value::Object(map) => {
                 for (name, found) in map {
@@ -106,7 +106,7 @@ impl Run {
                         old.and_then(|o| o.get(name))
                     };
                     if let Some(below) = node.property(name) {
-                        self.node(found, former, below, &child(path, name), below.embedded);
+                        self.node(found, former, below, At::Field(&at, name), below.embedded);
                     }
                 }
             }
@@ -115,17 +115,18 @@ impl Run {
                 let former = Former::of(old, &node.list_type);
                 for (i, item) in items.iter().enumerate() {
                     let former = former.find(item);
-                    self.node(item, former, below, &index(path, i), below.embedded);
+                    self.node(item, former, below, At::Item(&at, i), below.embedded);
                 }
             }
             _ => {}
         }
     }
 
-    fn rules(&mut self, value: &Value, old: Option<&Value>, node: &Node, path: &str, object: bool) {
+    fn rules(&mut self, value: &Value, old: Option<&Value>, node: &Node, at: At<'_>, object: bool) {
         if node.rules.is_empty() || value.is_null() {
             return;
         }
+        let path = &at.path();
         let own = datum(value, Some(node));
         let former = old.map(|old| datum(old, Some(node)));
         for rule in &node.rules {
