@@ -17,7 +17,7 @@ use model::{
     CommitId, Conflict, Files, Namespace, ObjectKey, ObjectName, PackageName, RepositoryName,
     TreeId,
 };
-use package::changes::{Changes, ClassId, Inputs};
+use package::changes::{self, Changes, ClassId, Inputs};
 
 use crate::ports::{Cluster, OurKind};
 use crate::queue::Key;
@@ -272,11 +272,30 @@ pub(crate) async fn fleet(
             leaving.why.clone_from(why);
         }
     }
+    plan.classes = without_aside(engine, std::mem::take(&mut plan.classes)).await?;
     plan.targets.sort_by(|a, b| a.variant.cmp(&b.variant));
     plan.leaving.sort_by(|a, b| a.variant.cmp(&b.variant));
     // Targets come as they are done.
     plan.unknown.sort();
     Ok(plan)
+}
+
+/// The classes whose first target's files are shown without what belongs to no class: taken off once for each class, not for
+/// each target.
+async fn without_aside(
+    engine: &Engine,
+    mut classes: BTreeMap<ClassId, PlannedClass>,
+) -> Result<BTreeMap<ClassId, PlannedClass>> {
+    let cpu = engine.inner.options.cpu.clone();
+    cpu.run(move || {
+        for class in classes.values_mut() {
+            let (before, after) = (changes::aside(&class.before), changes::aside(&class.after));
+            class.before = changes::differing(&before, &after);
+            class.after = changes::differing(&after, &before);
+        }
+        classes
+    })
+    .await
 }
 
 /// Asks the repositories of supposed commits what was pushed since they were looked at: a branch means what it is now. Whoever

@@ -464,14 +464,13 @@ async fn class(
                 variant: Some(&first.name),
             };
             let inputs = changes::inputs_of(names, published.as_ref(), &files);
-            let before = changes::aside(&published.unwrap_or_default());
-            let after = changes::aside(&files);
-            let found = changes::changes_like(&before, &after, &inputs, &recurring);
+            let before = published.unwrap_or_default();
+            let found = changes::changes_like(&before, &files, &inputs, &recurring);
             let found = found.keyed(hash_key);
             let class = PlannedClass {
                 first,
-                before: changes::differing(&before, &after),
-                after: changes::differing(&after, &before),
+                before: changes::differing(&before, &files),
+                after: changes::differing(&files, &before),
                 changes: found,
             };
             (class.changes.id(&from), class, inputs)

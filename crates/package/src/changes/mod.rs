@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 use model::{File, FileMode, Files, PackageName, PackagePath, RepositoryName, TreeId};
 
+use crate::kptfile;
+
 pub use apply::apply;
 pub use aside::aside;
 pub use encode::ClassId;
@@ -167,18 +169,33 @@ pub fn differing(files: &Files, other: &Files) -> Files {
 
 /// What changes from one package to another. Both come without what is [`aside`].
 pub fn changes(before: &Files, after: &Files, inputs: &Inputs) -> Changes {
-    changes_like(before, after, inputs, &Recurring::default())
+    let recurring = Recurring::default();
+    each(before, after, |path| {
+        recurring.change(path, (before.get(path), after.get(path)), inputs)
+    })
 }
 
-/// The same, where other targets' changes are at hand: files that change like theirs are not looked at again.
+/// The same of packages as they are, where other targets' changes are at hand: what is [`aside`] is taken off, and files that
+/// change like theirs are not looked at again.
 pub fn changes_like(
     before: &Files,
     after: &Files,
     inputs: &Inputs,
     recurring: &Recurring,
 ) -> Changes {
+    let kptfile = kptfile::path();
+    each(before, after, |path| match *path == kptfile {
+        true => recurring.kptfile((before, after), inputs),
+        false => recurring.change(path, (before.get(path), after.get(path)), inputs),
+    })
+}
+
+fn each(
+    before: &Files,
+    after: &Files,
+    change: impl Fn(&PackagePath) -> Option<FileChange>,
+) -> Changes {
     let paths: BTreeSet<&PackagePath> = before.keys().chain(after.keys()).collect();
-    let change = |path| recurring.change(path, (before.get(path), after.get(path)), inputs);
     Changes {
         files: paths.into_iter().filter_map(change).collect(),
         key: HashKey::default(),

@@ -4,14 +4,15 @@
 //! parsed again. That holds where a value stands for its input as any other word would; of other values nothing is kept.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use model::{File, PackagePath};
+use model::{File, Files, PackagePath};
 use sha2::{Digest, Sha256};
 
 use super::encode;
 use super::inputs::{Inputs, TextPart, TextWithInputs};
-use super::{FileChange, file_change, secrets};
+use super::{FileChange, aside, file_change, secrets};
+use crate::kptfile;
 
 /// How many changes are kept: a fleet in which each target differs in files of its own would fill the memory.
 const MOST: usize = 4_096;
@@ -20,9 +21,11 @@ const MOST: usize = 4_096;
 const LONGEST: usize = 128;
 
 /// Words that mean something where changes are told, or to a reader of YAML.
-const SPECIAL: [&str; 21] = [
+const SPECIAL: [&str; 23] = [
     "apiversion",
     "kind",
+    "kptfile",
+    "rendered",
     "metadata",
     "name",
     "namespace",
@@ -48,6 +51,8 @@ const SPECIAL: [&str; 21] = [
 #[derive(Debug, Default)]
 pub struct Recurring {
     known: Mutex<BTreeMap<[u8; 32], Arc<FileChange>>>,
+    /// Of Kptfiles as they are, upstream, lock and report among them: where nothing else changes, nothing does.
+    kptfiles: Mutex<BTreeMap<[u8; 32], Option<Arc<FileChange>>>>,
 }
 
 impl Recurring {
@@ -67,20 +72,70 @@ impl Recurring {
         let Some(key) = key(path, (old, new), inputs) else {
             return found(path, (old, new), inputs);
         };
-        if let Some(known) = self.locked().get(&key) {
+        if let Some(known) = locked(&self.known).get(&key) {
             return Some(FileChange::clone(known));
         }
         let change = found(path, (old, new), inputs)?;
-        let mut known = self.locked();
+        let mut known = locked(&self.known);
         if known.len() < MOST {
             known.insert(key, Arc::new(change.clone()));
         }
         Some(change)
     }
 
-    fn locked(&self) -> std::sync::MutexGuard<'_, BTreeMap<[u8; 32], Arc<FileChange>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What becomes of the root's Kptfile, but for what is aside. Taking that off reads and writes it several times, so that
+    /// one which reads like another target's is not even taken apart.
+    pub(super) fn kptfile(
+        &self,
+        (before, after): (&Files, &Files),
+        inputs: &Inputs,
+    ) -> Option<FileChange> {
+        let path = kptfile::path();
+        let found = || {
+            let (before, after) = (aside(before), aside(after));
+            self.change(&path, (before.get(&path), after.get(&path)), inputs)
+        };
+        let (old, new) = (before.get(&path), after.get(&path));
+        let told = |file: &File| names_no_input_upstream(file.as_text()?, inputs);
+        let told = old.into_iter().chain(new).try_for_each(told);
+        let Some(key) = told.and_then(|()| key(&path, (old, new), inputs)) else {
+            return found();
+        };
+        if let Some(known) = locked(&self.kptfiles).get(&key) {
+            return known.as_deref().cloned();
+        }
+        let change = found();
+        let mut known = locked(&self.kptfiles);
+        if known.len() < MOST {
+            known.insert(key, change.clone().map(Arc::new));
+        }
+        change
     }
+}
+
+fn locked<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether no input stands where a Kptfile says what it was taken from: what is written there is compared, and means more
+/// than a word does. Nothing where that cannot be told.
+fn names_no_input_upstream(text: &str, inputs: &Inputs) -> Option<()> {
+    // What stands elsewhere may be meant there.
+    if text.contains(": *") {
+        return None;
+    }
+    let mut upstream = false;
+    let lines = text.split_inclusive('\n');
+    let mut said = lines.filter(|line| {
+        if line.starts_with(|c: char| !c.is_whitespace() && c != '-') {
+            // A key in quotes or braces may be any.
+            let word = line.starts_with(|c: char| c.is_ascii_alphabetic());
+            upstream = !word || line.starts_with("upstream");
+        }
+        upstream
+    });
+    let plain = |line: &str| TextWithInputs::of(line, inputs).named().next().is_none();
+    said.all(plain).then_some(())
 }
 
 /// What becomes of a file, found by looking at it.

@@ -3,7 +3,7 @@
 use model::{File, FileMode, Files, PackagePath};
 use proptest::prelude::*;
 
-use super::super::{Changes, changes, changes_like};
+use super::super::{Changes, aside, changes, changes_like};
 use super::{Inputs, Recurring};
 
 fn package(text: &str) -> Files {
@@ -48,7 +48,50 @@ fn targets_that_change_alike_are_looked_at_once() {
         let found = changes_like(&old, &new, &inputs(&values), &recurring);
         assert_eq!(found, changes(&old, &new, &inputs(&values)));
     }
-    assert_eq!(recurring.locked().len(), 1);
+    assert_eq!(super::locked(&recurring.known).len(), 1);
+}
+
+const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: ONE\nupstream:\n  type: git\n  git:\n    repo: https://example.com/blue.git\n    \
+directory: web\n    ref: web/v1\n  updateStrategy: resource-merge\nupstreamLock:\n  type: git\n  git:\n    repo: https://example.com/blue.git\n    \
+directory: web\n    ref: web/v1\n    commit: 0123456789012345678901234567890123456789\ninfo:\n  description: of TWO\nstatus:\n  conditions:\n  - type: \
+Rendered\n    status: \"True\"\n";
+
+/// The change of a Kptfile, with what the targets before it left, and looked at anew.
+fn kptfile(before: &str, values: &[&str], recurring: &Recurring) -> (Changes, Changes) {
+    let after = before
+        .replace("web/v1", "web/v2")
+        .replace("of TWO", "in TWO");
+    let named = |text: &str| {
+        let files = filled(text, values).into_values();
+        files.map(|file| (crate::kptfile::path(), file)).collect()
+    };
+    let (old, new): (Files, Files) = (named(before), named(&after));
+    let like = changes_like(&old, &new, &inputs(values), recurring);
+    (like, changes(&aside(&old), &aside(&new), &inputs(values)))
+}
+
+#[test]
+fn kptfiles_that_change_alike_are_taken_apart_once() {
+    let recurring = Recurring::default();
+    for at in 0..20 {
+        let (name, region) = (format!("shop-{at:02}"), format!("region-{at:02}"));
+        let (like, anew) = kptfile(KPTFILE, &[&name, &region, "site"], &recurring);
+        assert_eq!(like, anew);
+        assert_eq!(like.files.len(), 1);
+    }
+    assert_eq!(super::locked(&recurring.kptfiles).len(), 1);
+}
+
+#[test]
+fn what_an_upstream_says_is_told_of_each_target() {
+    let odd = KPTFILE.replace("updateStrategy: resource-merge", "updateStrategy: ONE");
+    let recurring = Recurring::default();
+    for name in ["resource-merge", "other-merge", "Rendered", "kptfile"] {
+        for text in [&odd, KPTFILE] {
+            let (like, anew) = kptfile(text, &[name, "eu-west", "site"], &recurring);
+            assert_eq!(like, anew, "{name}");
+        }
+    }
 }
 
 #[test]
