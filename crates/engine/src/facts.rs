@@ -1,9 +1,10 @@
 //! What a tree says that decisions need: its injection points, its package context, what was injected.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Files, KeptInjection, Machine};
-use package::mutate::points_and_previous;
+use model::{Files, KeptInjection, Machine, Pairs};
+use package::derive::Derived;
+use package::mutate::{InjectionPoint, Previous, points_and_previous};
 use plan::variant::Stated;
 
 /// Facts about one tree, cached by its id.
@@ -20,7 +21,19 @@ pub(crate) struct Facts {
 impl Facts {
     /// The facts that files say; of what cannot be understood there are none: deriving it will say why.
     pub(crate) fn of(files: &Files) -> Self {
-        let (points, held) = points_and_previous(files).unwrap_or_default();
+        let read = points_and_previous(files);
+        Self::new(read.unwrap_or_default(), package::context::data(files))
+    }
+
+    /// The same of an output that was just made: it is not parsed once more.
+    pub(crate) fn of_output(derived: &Derived) -> Self {
+        Self::new(derived.points().unwrap_or_default(), derived.context())
+    }
+
+    fn new(
+        (points, held): (Vec<InjectionPoint>, BTreeMap<String, Previous>),
+        context: Pairs,
+    ) -> Self {
         let kept = points.iter().filter_map(|point| {
             let previous = held.get(&point.condition_type())?;
             Some(KeptInjection {
@@ -38,7 +51,7 @@ impl Facts {
         Self {
             kept: kept.collect(),
             points: kinds.into_iter().collect(),
-            context: package::context::data(files).into_iter().collect(),
+            context: context.into_iter().collect(),
         }
     }
 

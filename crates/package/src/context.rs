@@ -3,6 +3,7 @@
 use model::{File, Files, PackageName, PackagePath, Pairs};
 use yaml::{Edit, Limits, Path, Stream};
 
+use crate::documents::Parsed;
 use crate::kptfile;
 
 /// The ConfigMap's name.
@@ -25,11 +26,11 @@ pub struct ContextError {
 /// Where a package's own context is: file and document. The usual file goes before others, and those
 /// of subpackages are theirs.
 pub fn find(files: &Files) -> Option<(PackagePath, usize)> {
-    find_parsed(files).map(|(path, index, _)| (path, index))
+    find_parsed(files, &Parsed::default()).map(|(path, index, _)| (path, index))
 }
 
 /// The same with the file as it was parsed.
-fn find_parsed(files: &Files) -> Option<(PackagePath, usize, Stream)> {
+fn find_parsed(files: &Files, parsed: &Parsed) -> Option<(PackagePath, usize, Stream)> {
     let roots: Vec<&str> = files
         .keys()
         .filter(|path| path.file_name() == kptfile::FILE_NAME && !path.dir().is_empty())
@@ -50,11 +51,12 @@ fn find_parsed(files: &Files) -> Option<(PackagePath, usize, Stream)> {
         if !name.ends_with(".yaml") && !name.ends_with(".yml") {
             return None;
         }
-        let text = files
-            .get(path)?
-            .as_text()
-            .filter(|text| text.contains(NAME))?;
-        let stream = Stream::parse(text, &Limits::default()).ok()?;
+        let file = files.get(path)?;
+        let text = file.as_text().filter(|text| text.contains(NAME))?;
+        let stream = match parsed.stream(path, file) {
+            Some(stream) => stream.clone(),
+            None => Stream::parse(text, &Limits::default()).ok()?,
+        };
         let index = stream.documents().position(|document| {
             let root = document.root();
             let text = |path: Path| root.find(&path).and_then(|node| node.as_str());
@@ -68,7 +70,12 @@ fn find_parsed(files: &Files) -> Option<(PackagePath, usize, Stream)> {
 
 /// What a package's context says, by key; a context that cannot be read says nothing.
 pub fn data(package: &Files) -> Pairs {
-    let Some((_, index, stream)) = find_parsed(package) else {
+    data_of(package, &Parsed::default())
+}
+
+/// The same of a package of which something was parsed already.
+pub(crate) fn data_of(package: &Files, parsed: &Parsed) -> Pairs {
+    let Some((_, index, stream)) = find_parsed(package, parsed) else {
         return Pairs::new();
     };
     let data = stream
@@ -98,7 +105,7 @@ pub(crate) fn name(
     files: &mut Files,
     package: &PackageName,
 ) -> Result<Option<(PackagePath, Stream)>, ContextError> {
-    let (path, index, stream) = match find_parsed(files) {
+    let (path, index, stream) = match find_parsed(files, &Parsed::default()) {
         Some(place) => place,
         None => {
             let Ok(path) = PackagePath::parse(FILE_NAME) else {

@@ -66,6 +66,16 @@ pub(crate) enum Written {
     Fewer(String),
 }
 
+impl Written {
+    /// The text.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Whole(stream) => stream.text(),
+            Self::Fewer(text) => text,
+        }
+    }
+}
+
 /// A parsed file.
 #[derive(Debug, Clone)]
 pub(crate) struct Documents {
@@ -115,6 +125,11 @@ impl Documents {
     /// The file's text.
     pub(crate) fn text(&self) -> &str {
         self.stream.text()
+    }
+
+    /// The file as it was parsed, as if it was written.
+    pub(crate) fn whole(&self) -> Written {
+        Written::Whole(self.stream.clone())
     }
 
     /// Whether a document of the file holds an alias: what it stands for changes where its anchor does.
@@ -204,6 +219,15 @@ pub(crate) struct Parsed {
     /// What others know, too.
     shared: Option<Arc<Self>>,
 }
+
+/// What was parsed says nothing that the files do not say.
+impl PartialEq for Parsed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Parsed {}
 
 /// A file that was parsed.
 #[derive(Debug, Clone)]

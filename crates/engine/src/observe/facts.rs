@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Files, TreeId};
+use model::TreeId;
 
 use crate::facts::Facts;
 use crate::repos::OpenRepository;
@@ -18,15 +18,15 @@ pub(crate) fn of(engine: &Engine, open: &OpenRepository, tree: TreeId) -> Result
         attempt: "read a package",
         source,
     })?;
-    Ok(keep(engine, tree, &snapshot.files))
+    Ok(keep(engine, tree, || Facts::of(&snapshot.files)))
 }
 
 /// Takes the facts of a tree whose files are at hand, so that they need not be read again; a plan may have done so.
-pub(crate) fn keep(engine: &Engine, tree: TreeId, files: &Files) -> Arc<Facts> {
+pub(crate) fn keep(engine: &Engine, tree: TreeId, look: impl FnOnce() -> Facts) -> Arc<Facts> {
     if let Some(known) = engine.inner.trees.facts.get(&tree) {
         return known;
     }
-    let facts = Arc::new(Facts::of(files));
+    let facts = Arc::new(look());
     let bytes = facts.bytes();
     engine
         .inner

@@ -11,6 +11,7 @@ use package::derive::Derived;
 use plan::variant::BaseRef;
 use store::{CommitSpec, Content, Opaque, Written};
 
+use crate::facts::Facts;
 use crate::git::{Subject, committer};
 use crate::observe::facts;
 use crate::repos::OpenRepository;
@@ -82,7 +83,7 @@ impl Commits<'_> {
         let v = self.output()?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
-        facts::keep(self.engine, v_tree, &self.derived.v);
+        facts::keep(self.engine, v_tree, || Facts::of_output(self.derived));
         let machine = noted.machine(self.workspace, (v_tree, m_tree), self.derived);
         let beside = v.as_ref().map(Written::commit);
         let parents: Vec<_> = std::iter::once(head).chain(beside).collect();
@@ -114,7 +115,7 @@ impl Commits<'_> {
             Some(self.aside(&self.derived.tip, &[], "a tree")?)
         };
         let tree = tip.as_ref().map_or(Ok(m_tree), tree_of)?;
-        facts::keep(self.engine, v_tree, &self.derived.v);
+        facts::keep(self.engine, v_tree, || Facts::of_output(self.derived));
         let machine = noted.machine(self.workspace, (v_tree, m_tree), self.derived);
         let parents: Vec<_> = std::iter::once(old.commit).chain(beside).collect();
         let written = self.commit(

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use model::{DraftOwner, Machine, ObjectKey, PackedRenderStatus, Revision, Uid};
 use package::derive::Derived;
-use package::kptfile::Kptfile;
 use plan::variant::words::REJECTED_BY;
 use plan::variant::{CreateDraft, OnEqual, UpdateDraft};
 use store::RefEdit;
@@ -193,7 +192,7 @@ fn serve(record: &mut Revision, derived: &Derived, tip: Tip, machine: Machine) -
     if let Some(lock) = &mut record.self_lock {
         lock.commit = Some(record.commit);
     }
-    let kptfile = Kptfile::without_report(&derived.tip).map_err(|error| Error::Contents {
+    let kptfile = derived.kptfile().map_err(|error| Error::Contents {
         attempt: "read the Kptfile",
         class: model::Class::Invalid,
         message: chain(&error),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Files, GitLock, GitUpstream, Recipe, RenderStatus};
 
 use crate::clone::{CloneSpec, Marked, clone_with};
-use crate::mutate::{self, Injected, Mutated, Mutation, Previous, injection_points};
+use crate::mutate::{self, Injected, Mutated, Mutation, Previous, points_of};
 use crate::render::{Options, Rendered};
 
 use super::anew::{own_previous, recipe_anew};
@@ -151,7 +151,7 @@ pub(super) fn machine(
         .iter()
         .map(|i| i.point.condition_type())
         .collect();
-    let now = injection_points(&rendered.files).map_err(DeriveError::Mutate)?;
+    let now = points_of(&rendered.files, progress.parsed()).map_err(DeriveError::Mutate)?;
     // Most pipelines make no points: then the first run is the last.
     if now
         .iter()

@@ -18,12 +18,19 @@ mod same;
 mod stated;
 mod steps;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{Condition, Conflict, ConflictId, Files, GitLock, GitUpstream, Recipe, RenderStatus};
+use model::{
+    Condition, Conflict, ConflictId, Files, GitLock, GitUpstream, Pairs, Recipe,
+    RenderStatus,
+};
 
 use crate::clone::Marked;
-use crate::mutate::Injected;
+use crate::context;
+use crate::documents::Parsed;
+use crate::kptfile::{Kptfile, ReadError};
+use crate::mutate::{self, Injected, InjectionPoint, MutateError, Previous};
 use crate::render::{Conversation, Output, RenderStep, RunFailure};
 
 use progress::{Halt, Progress};
@@ -126,6 +133,32 @@ pub struct Derived {
     pub tip_equals_m: bool,
     /// Whether the tip is the open draft as it stands: the same values in another layout of what runs leave are the same.
     pub tip_equals_draft: bool,
+    /// What of all this was parsed when it was written.
+    parsed: Parsed,
+}
+
+/// What is asked of a result once it is there: what was written is not parsed once more for it.
+impl Derived {
+    /// The tip's Kptfile but for the report of its render.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn kptfile(&self) -> Result<Kptfile, ReadError> {
+        Kptfile::bare(&self.tip, &self.parsed)
+    }
+
+    /// The injection points of *V′*, and what they hold.
+    ///
+    /// # Errors
+    /// As [`mutate::injection_points`].
+    pub fn points(&self) -> Result<(Vec<InjectionPoint>, BTreeMap<String, Previous>), MutateError> {
+        mutate::held(&self.v, &self.parsed)
+    }
+
+    /// What the package context of *V′* says.
+    pub fn context(&self) -> Pairs {
+        context::data_of(&self.v, &self.parsed)
+    }
 }
 
 /// A derivation under way.

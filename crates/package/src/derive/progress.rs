@@ -63,7 +63,8 @@ impl Progress {
         match self.render.as_mut()?.next() {
             RenderStep::Run(run) => Some(run),
             RenderStep::Done(rendered) => {
-                self.render = None;
+                let written = self.render.take().map(|render| render.into_written());
+                self.parsed.extend(written.unwrap_or_default());
                 self.done.push(Done::Rendered(rendered));
                 None
             }
@@ -74,6 +75,11 @@ impl Progress {
         if let Some(render) = &mut self.render {
             render.resume(answer);
         }
+    }
+
+    /// What was parsed so far.
+    pub(super) fn parsed(&self) -> &Parsed {
+        &self.parsed
     }
 
     fn step(&mut self) -> Option<&Done> {
@@ -148,11 +154,11 @@ impl Progress {
     }
 
     /// Looks once at which conditions belong to injection points.
-    pub(super) fn kinds(&mut self, make: impl FnOnce() -> Vec<String>) -> Vec<String> {
+    pub(super) fn kinds(&mut self, make: impl FnOnce(&Parsed) -> Vec<String>) -> Vec<String> {
         if let Some(Done::Kinds(kinds)) = self.step() {
             return kinds.clone();
         }
-        let kinds = make();
+        let kinds = make(&self.parsed);
         self.done.push(Done::Kinds(kinds.clone()));
         kinds
     }

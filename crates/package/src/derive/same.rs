@@ -4,21 +4,22 @@ use std::collections::BTreeSet;
 
 use model::Files;
 
+use crate::documents::Parsed;
 use crate::kptfile::{self, Kptfile};
 use crate::merge::without_runtime;
-use crate::mutate::injection_points;
+use crate::mutate::points_of;
 
 use super::DeriveError;
 
 /// The condition types of the injection points of some packages; one that cannot be read has none to tell.
-pub(super) fn point_conditions(packages: &[&Files]) -> Vec<String> {
+pub(super) fn point_conditions(packages: &[&Files], parsed: &Parsed) -> Vec<String> {
     // Most of a fleet is published as the machine made it: what is one package is read once.
     let first = |at: usize, files: &Files| packages.iter().take(at).all(|known| **known != *files);
     let packages = packages.iter().enumerate();
     let points = packages
         .filter(|(at, files)| first(*at, files))
         .map(|(_, files)| files)
-        .filter_map(|files| injection_points(files).ok())
+        .filter_map(|files| points_of(files, parsed).ok())
         .flatten();
     let kinds: BTreeSet<String> = points.map(|point| point.condition_type()).collect();
     kinds.into_iter().collect()

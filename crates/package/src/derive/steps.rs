@@ -57,7 +57,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
         twice: None,
         notes: Vec::new(),
     };
-    walk.kinds = progress.kinds(|| walk.point_kinds(bases.0, bases.1));
+    walk.kinds = progress.kinds(|parsed| walk.point_kinds(bases.0, bases.1, parsed));
     let m = match &input.base {
         Some(base) => {
             // Taken to stem from the wanted upstream: all that differs from it is people's.
@@ -101,7 +101,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
         }
         None => (m.output.clone(), m.conflicts.clone()),
     };
-    walk.serve(m, tip, conflicts)
+    walk.serve(progress, m, tip, conflicts)
 }
 
 /// What the walk carries from step to step.
@@ -120,6 +120,7 @@ impl Walk<'_> {
         &self,
         merge_base: Option<&MergeBase>,
         drafted: Option<&MergeBase>,
+        parsed: &Parsed,
     ) -> Vec<String> {
         let mut packages = vec![&self.v.files];
         packages.extend(
@@ -130,7 +131,7 @@ impl Walk<'_> {
         );
         packages.extend(self.input.base.iter().map(|base| &base.published));
         packages.extend(self.input.draft.iter().map(|draft| &draft.tip));
-        point_conditions(&packages)
+        point_conditions(&packages, parsed)
     }
 
     /// Brings what people made of `merge_base` into `next`: merged, stated again, rendered where it differs from it.
@@ -299,6 +300,7 @@ impl Walk<'_> {
     /// Puts gates into what was made, and says how it all compares.
     fn serve(
         self,
+        progress: &Progress,
         m: MergedOutput,
         tip: MachineOutput,
         conflicts: Vec<Conflict>,
@@ -332,6 +334,7 @@ impl Walk<'_> {
             injected: tip.injected,
             render: tip.render,
             conditions: self.notes,
+            parsed: progress.parsed().clone(),
         })
     }
 }

@@ -14,6 +14,8 @@ mod validate;
 
 use model::{File, Files, PackagePath, Problem};
 
+use crate::documents::Parsed;
+
 pub(crate) use edit::TOP;
 pub use edit::{Edit, EditError, FunctionList};
 pub use fields::{Info, Inventory, KptfileFields, KptfileUpstream, UpstreamLock};
@@ -99,13 +101,22 @@ impl Kptfile {
     /// Reads the Kptfile of a package's root but for the report of its render, for whoever has that already or takes it off:
     /// it is the largest part.
     pub fn without_report(files: &Files) -> Result<Self, ReadError> {
-        let file = files.get(&path()).ok_or(ReadError::Missing)?;
-        let text = file.as_text().ok_or(ReadError::NotText)?;
+        Self::bare(files, &Parsed::default())
+    }
+
+    /// The same of a package of which something was parsed already.
+    pub(crate) fn bare(files: &Files, parsed: &Parsed) -> Result<Self, ReadError> {
+        let path = path();
+        let file = files.get(&path).ok_or(ReadError::Missing)?;
+        let stream = match parsed.stream(&path, file) {
+            Some(stream) => stream.clone(),
+            None => stream_of(file.as_text().ok_or(ReadError::NotText)?)?,
+        };
         let reader = read::Reader {
             without_render: true,
             ..read::Reader::default()
         };
-        Self::read(stream_of(text)?, reader)
+        Self::read(stream, reader)
     }
 
     /// Reads the Kptfile of a package's root.

@@ -46,8 +46,15 @@ pub fn previous(files: &Files) -> Result<BTreeMap<String, Previous>, MutateError
 pub fn points_and_previous(
     files: &Files,
 ) -> Result<(Vec<InjectionPoint>, BTreeMap<String, Previous>), MutateError> {
-    let parsed = Parsed::default();
-    let mut opened = OpenFiles::new(files, &parsed);
+    held(files, &Parsed::default())
+}
+
+/// The same of a package of which something was parsed already.
+pub(crate) fn held(
+    files: &Files,
+    parsed: &Parsed,
+) -> Result<(Vec<InjectionPoint>, BTreeMap<String, Previous>), MutateError> {
+    let mut opened = OpenFiles::new(files, parsed);
     let mut found = BTreeMap::new();
     let points = points::find(&mut opened)?;
     for point in &points {

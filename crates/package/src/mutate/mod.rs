@@ -19,10 +19,11 @@ use crate::documents::{DocumentsError, Parsed};
 
 use open::OpenFiles;
 
+pub(crate) use inject::held;
 pub use inject::{Injected, Previous, points_and_previous, previous};
 pub use pipeline::is_own_function;
 pub(crate) use pipeline::{OWN_FUNCTION_PREFIX, behind_variant};
-pub(crate) use points::CONDITION_PREFIX;
+pub(crate) use points::{CONDITION_PREFIX, points_of};
 pub use points::{INJECTED, INJECTED_NAME, INJECTION, InjectionPoint, injection_points};
 
 /// One change of a package.

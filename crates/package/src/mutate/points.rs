@@ -65,7 +65,15 @@ impl InjectionPoint {
 /// Two points of one kind and name, an unknown annotation value, or a file that names the annotation and cannot
 /// be read.
 pub fn injection_points(files: &Files) -> Result<Vec<InjectionPoint>, MutateError> {
-    find(&mut OpenFiles::new(files, &Parsed::default()))
+    points_of(files, &Parsed::default())
+}
+
+/// The same of a package of which something was parsed already.
+pub(crate) fn points_of(
+    files: &Files,
+    parsed: &Parsed,
+) -> Result<Vec<InjectionPoint>, MutateError> {
+    find(&mut OpenFiles::new(files, parsed))
 }
 
 pub(super) fn find(opened: &mut OpenFiles<'_>) -> Result<Vec<InjectionPoint>, MutateError> {

@@ -162,6 +162,8 @@ pub struct Render {
     changed_by: Vec<String>,
     /// The bytes of what functions reported.
     told: usize,
+    /// What was written at the end, as it was parsed.
+    written: Parsed,
 }
 
 /// The longest message of a function that is kept, in bytes.
@@ -228,7 +230,13 @@ impl Render {
             mirrored: true,
             changed_by: Vec::new(),
             told: 0,
+            written: Parsed::default(),
         }
+    }
+
+    /// The files that the end wrote, as they were parsed to be checked: whoever reads them next need not parse them.
+    pub(crate) fn into_written(self) -> Parsed {
+        self.written
     }
 
     /// One function over a whole package, whatever its pipelines say; `config` instead of what the function names.
@@ -410,6 +418,10 @@ impl Render {
             let written = self.resources.write(&self.files);
             // Asking for the end again gives the same end.
             self.resources.put_kptfile(before);
+            let written = written.map(|(files, parsed)| {
+                self.written = parsed;
+                files
+            });
             match written {
                 Ok(written) if mirrored => {
                     return Rendered {

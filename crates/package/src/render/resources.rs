@@ -10,7 +10,7 @@ use std::sync::Arc;
 use model::{File, Files, PackagePath};
 use yaml::owned::Value;
 
-use crate::documents::{Documents, DocumentsError, Parsed};
+use crate::documents::{Documents, DocumentsError, Parsed, Written};
 use crate::ignore::Ignore;
 use crate::krm::not_krm;
 
@@ -376,25 +376,29 @@ impl Resources {
         Ok(path)
     }
 
-    /// The files with every changed one written once.
-    pub(super) fn write(&self, files: &Files) -> Result<Files, DocumentsError> {
-        let mut out = files.clone();
+    /// The files with every changed one written once, and what was written as it was parsed to be checked.
+    pub(super) fn write(&self, files: &Files) -> Result<(Files, Parsed), DocumentsError> {
+        let (mut out, mut known) = (files.clone(), Parsed::default());
         for (path, parsed) in &self.parsed_files {
             let Some(file) = files.get(path) else {
                 continue;
             };
             let stays: Vec<&Entry> = self.at_origin(path);
-            let rewritten = parsed.rewrite(|document| self.document(parsed, document, &stays))?;
+            let written = parsed.written(|document| self.document(parsed, document, &stays))?;
             // A file with aliases was written between the steps already.
-            let before =
-                || Some(parsed.text().to_owned()).filter(|text| file.as_text() != Some(text));
-            if let Some(text) = rewritten.or_else(before) {
-                if stays.is_empty() && !parsed.documents().is_empty() {
-                    out.remove(path);
-                } else {
-                    out.insert(path.clone(), file.with_bytes(text.into_bytes()));
-                }
+            let before = || Some(parsed.whole()).filter(|_| file.as_text() != Some(parsed.text()));
+            let Some(written) = written.or_else(before) else {
+                continue;
+            };
+            if stays.is_empty() && !parsed.documents().is_empty() {
+                out.remove(path);
+                continue;
             }
+            let now = file.with_bytes(written.text().as_bytes());
+            if let Written::Whole(stream) = written {
+                known.note(path, &now, stream);
+            }
+            out.insert(path.clone(), now);
         }
         let mut strays: Vec<&Entry> = self
             .entries
@@ -417,7 +421,7 @@ impl Resources {
             };
             out.insert(path, file);
         }
-        Ok(out)
+        Ok((out, known))
     }
 
     fn at_origin(&self, path: &PackagePath) -> Vec<&Entry> {

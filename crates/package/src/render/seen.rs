@@ -17,7 +17,7 @@ impl Render {
     /// The files as the functions that ran so far left them, without the Kptfile's report.
     pub(crate) fn so_far(&self) -> Files {
         let written = self.resources.write(&self.files);
-        written.unwrap_or_else(|_| self.files.clone())
+        written.map_or_else(|_| self.files.clone(), |(files, _)| files)
     }
 
     /// Notes the top fields that functions put into the Kptfile and that no Kptfile has: kpt refuses to read it then.

@@ -35,9 +35,8 @@ const ELSEWHERE: (&str, &str) = ("nobody", "platform");
 
 /// A draft in which a person and upstream wrote the same line of the README.
 fn disagreed() -> Derived {
-    let first = derive(input(with_readme(&[]), 1, recipe()));
-    let tip = edited(&first.tip, "README.md", MINE.0, MINE.1);
-    let drafted = Derived { tip, ..first };
+    let mut drafted = derive(input(with_readme(&[]), 1, recipe()));
+    drafted.tip = edited(&drafted.tip, "README.md", MINE.0, MINE.1);
     let derived = next(&drafted, 2, with_readme(&[THEIRS]), ConflictPolicy::Block);
     let place = "README.md #lines".to_owned();
     assert_eq!(places(&derived.conflicts), [(place, ConflictState::Open)]);
