@@ -259,7 +259,7 @@ impl Rules<'_> {
     }
 }
 
-fn put(object: &mut Value, fields: Option<Value>) {
+pub(super) fn put(object: &mut Value, fields: Option<Value>) {
     let Some(metadata) = metadata_mut(object) else {
         return;
     };

@@ -214,21 +214,40 @@ fn with_the_rest(
         new = with_status(rules, old, &mut asked);
         managed::take_from(&mut new, asked);
     } else {
-        let mut asked = new.clone();
+        // Whoever looks at who wrote what puts the metadata in order; the rest of the object is only looked at.
+        let metadata = new.get("metadata").map(without_entries);
+        if means != Means::Apply {
+            track(&mut new);
+        }
+        let entries = new.pointer_mut(ENTRIES).map(Value::take);
+        match (new.as_object_mut(), metadata) {
+            (Some(root), Some(metadata)) => drop(root.insert("metadata".to_owned(), metadata)),
+            (Some(root), None) => drop(root.shift_remove("metadata")),
+            (None, _) => {}
+        }
         take_over(rules, old, &mut new);
         if rules.is_namespace() && part == Part::Main {
             // Only the subresource `finalize` takes off what keeps a namespace until its content is gone.
             keep_at(old, &mut new, "spec");
         }
-        if means != Means::Apply {
-            track(&mut asked);
-        }
-        managed::take_from(&mut new, asked);
+        managed::put(&mut new, entries);
     }
     if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
         crate::builtin::crd::track_storage(&mut new);
     }
     new
+}
+
+/// Where an object says who wrote which field.
+const ENTRIES: &str = "/metadata/managedFields";
+
+/// Metadata without the entries that say who wrote which field: by far the largest part of it, and told anew.
+fn without_entries(metadata: &Value) -> Value {
+    let Some(fields) = metadata.as_object() else {
+        return metadata.clone();
+    };
+    let others = fields.iter().filter(|(name, _)| *name != "managedFields");
+    Value::Object(others.map(|(n, v)| (n.clone(), v.clone())).collect())
 }
 
 /// The name in an object must be that of its URL.
@@ -366,14 +385,16 @@ fn with_status(rules: Rules<'_>, old: &Value, asked: &mut Value) -> Value {
     }
 }
 
-/// An object with another value in one root field, whose old one is not copied first.
+/// An object with another value in one root field, whose old one is not copied first, and without entries that say who wrote
+/// which field.
 fn with_root(root: &Map<String, Value>, field: &str, value: Value) -> Value {
     let mut new = Map::with_capacity(root.len() + 1);
     let mut value = Some(value);
     for (key, old) in root {
-        let now = match key == field {
-            true => value.take().unwrap_or_default(),
-            false => old.clone(),
+        let now = match key.as_str() {
+            key if key == field => value.take().unwrap_or_default(),
+            "metadata" => without_entries(old),
+            _ => old.clone(),
         };
         new.insert(key.clone(), now);
     }

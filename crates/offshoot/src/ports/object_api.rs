@@ -119,7 +119,7 @@ pub(crate) trait ObjectApi: Send + Sync + fmt::Debug {
         change: &Change<'_>,
     ) -> Result<String, Failure>;
 
-    /// The same; answers the object as it stands then.
+    /// The same; answers the object as it stands then, who wrote which of its fields apart.
     ///
     /// # Errors
     /// The same.
