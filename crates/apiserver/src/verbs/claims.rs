@@ -12,6 +12,7 @@ use objects::write::{managed, metadata_mut, rv_of};
 use objectstore::{CommitError, Expect, ObjectRef};
 use serde_json::Value;
 
+use super::records::Former;
 use super::{Core, RequestTarget};
 use crate::gateway::{Call, Gateway, Verb};
 use crate::lock::lock;
@@ -123,14 +124,14 @@ impl Core {
     pub(super) fn own_record(
         &self,
         target: &RequestTarget,
-        old: Option<&Value>,
+        old: Option<&Former>,
         object: &mut Value,
     ) {
         if owners(object).is_some() {
             return;
         }
         let claimed = self.claims.newest(&(target.resource.key(), target.key()));
-        if let Some(owners) = claimed.or_else(|| old.and_then(owners_of)) {
+        if let Some(owners) = claimed.or_else(|| old.and_then(Former::owners)) {
             set_owners(object, owners);
         }
     }

@@ -3,16 +3,20 @@
 //! What only a server can know is still set here: uid and creation time of new objects, generations, managed
 //! fields, versions. Schemas are not applied: the writer is the authority of these resources.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use objects::Failure;
 use objects::write::part::Part;
-use objects::write::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
+use objects::write::{Moment, WriteOptions, managed, metadata, metadata_mut};
 use objectstore::{
     CommitError, Expect, NOTES, NewObject, Object, Op, ResourceKey, StorageError, Store, key_of,
+    sorted,
 };
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{Core, RequestTarget, Whose};
 use crate::aggregated::HostWrite;
@@ -193,15 +197,14 @@ impl Core {
         let Some(mut object) = record.object else {
             return Ok((target, record.expect, None));
         };
-        let old = self
-            .store
-            .get(&resource.key(), &target.key())
-            .map(|o| o.value());
+        let before = self.store.get(&resource.key(), &target.key());
+        let before = before.map(Former::of);
         let moment = self.moment();
-        stamp(&target, old.as_ref(), &mut object, &moment)?;
+        stamp(&target, before.as_ref(), &mut object, &moment)?;
         if record.manager.is_empty() {
-            self.own_record(&target, old.as_ref(), &mut object);
+            self.own_record(&target, before.as_ref(), &mut object);
         } else {
+            let old = before.map(|before| before.object.value());
             let rules = target.rules()?;
             let options = WriteOptions {
                 field_manager: record.manager,
@@ -242,6 +245,53 @@ const RETIRED: usize = 16_384;
 
 /// Stands among them once some were forgotten; no object has such a name.
 const FORGOTTEN: &str = "*";
+
+/// The record as it stood, of whose text no more is read than is asked for.
+pub(super) struct Former {
+    object: Arc<Object>,
+    text: Bytes,
+}
+
+impl Former {
+    fn of(object: Arc<Object>) -> Self {
+        Self {
+            text: object.bytes(),
+            object,
+        }
+    }
+
+    /// Whether anything but metadata and separately written status differs: in the store equal values have equal texts.
+    fn differs(&self, status: bool, new: &Value) -> bool {
+        let old: Result<BTreeMap<String, &RawValue>, _> = serde_json::from_slice(&self.text);
+        let (Ok(old), Some(new)) = (old, new.as_object()) else {
+            return true;
+        };
+        let counts = |key: &&String| *key != "metadata" && !(status && *key == "status");
+        let same = |key: &String| {
+            let mut text = Vec::new();
+            let value = new.get(key).unwrap_or(&Value::Null);
+            let old = old.get(key).map(|old| old.get().as_bytes());
+            sorted(&mut text, value).is_ok() && old == Some(&text[..])
+        };
+        old.keys().filter(counts).count() != new.keys().filter(counts).count()
+            || !new.keys().filter(counts).all(same)
+    }
+
+    /// Who owned its fields.
+    pub(super) fn owners(&self) -> Option<Value> {
+        #[derive(Deserialize)]
+        struct Owned {
+            metadata: Entries,
+        }
+        #[derive(Deserialize)]
+        struct Entries {
+            #[serde(rename = "managedFields")]
+            entries: Option<Value>,
+        }
+        let owned: Owned = serde_json::from_slice(&self.text).ok()?;
+        owned.metadata.entries
+    }
+}
 
 /// Where the names of removed records are kept: a resource that is served nowhere.
 fn retired_names(resource: &ResourceKey) -> ResourceKey {
@@ -294,12 +344,12 @@ fn empty() -> Result<NewObject, serde_json::Error> {
 /// Sets name, namespace, identity, times and generation of a record.
 fn stamp(
     target: &RequestTarget,
-    old: Option<&Value>,
+    old: Option<&Former>,
     object: &mut Value,
     moment: &Moment,
 ) -> Result<(), Failure> {
     let rules = target.rules()?;
-    let changed = old.is_some_and(|old| rules.differs(old, object));
+    let changed = old.is_some_and(|old| old.differs(rules.version.status, object));
     let missing = || Failure::bad_request("metadata is not an object");
     let metadata = metadata_mut(object).ok_or_else(missing)?;
     metadata::tidy(metadata);
@@ -307,21 +357,22 @@ fn stamp(
     if !target.namespace.is_empty() {
         metadata.insert("namespace".to_owned(), target.namespace.clone().into());
     }
-    let kept = |field: &str| {
-        old.map(|o| meta(o, field).to_owned())
-            .filter(|v| !v.is_empty())
-    };
-    let fresh = [("uid", &moment.uid), ("creationTimestamp", &moment.now)];
-    for (field, value) in fresh {
-        match kept(field) {
+    let fields = old.map(|old| &*old.object.fields);
+    let uid = fields.map(|fields| fields.uid.as_str());
+    let created = fields.and_then(|fields| fields.creation_timestamp.as_deref());
+    let fresh = [
+        ("uid", uid, &moment.uid),
+        ("creationTimestamp", created, &moment.now),
+    ];
+    for (field, kept, value) in fresh {
+        match kept.filter(|kept| !kept.is_empty()) {
             Some(kept) => drop(metadata.insert(field.to_owned(), kept.into())),
             None if metadata.contains_key(field) => {}
             None => drop(metadata.insert(field.to_owned(), value.clone().into())),
         }
     }
-    let before = old
-        .and_then(|o| o.pointer("/metadata/generation"))
-        .and_then(Value::as_i64);
+    let before = fields.map(|fields| fields.generation);
+    let before = before.filter(|generation| *generation != 0);
     let generation = before.map_or(1, |g| g + i64::from(changed));
     metadata.insert("generation".to_owned(), generation.into());
     Ok(())

@@ -448,8 +448,7 @@ fn generation(rules: Rules<'_>, old: &Value, new: &mut Value) {
 
 impl Rules<'_> {
     /// Whether anything but metadata and separately written status differs.
-    #[must_use]
-    pub fn differs(self, old: &Value, new: &Value) -> bool {
+    fn differs(self, old: &Value, new: &Value) -> bool {
         let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
             return true;
         };

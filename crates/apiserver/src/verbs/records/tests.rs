@@ -44,3 +44,35 @@ async fn nothing_is_forgotten_while_there_is_room() {
     let ops = forgotten(&store, &all, 8);
     assert!(ops.is_empty());
 }
+
+#[test]
+fn a_record_counts_a_generation_where_what_is_asked_for_differs() {
+    let record = |spec: serde_json::Value, note: &str| {
+        serde_json::json!({
+            "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision",
+            "metadata": { "name": "a", "annotations": { "note": note } },
+            "status": { "said": note }, "spec": spec,
+        })
+    };
+    let spec = serde_json::json!({ "b": [1, 1.0, "ä\"\n", null], "a": { "z": true, "y": {} } });
+    let stored = NewObject::new(&record(spec.clone(), "one")).unwrap();
+    let former = Former::of(Arc::new(stored.seal(7)));
+    let mut other_order = serde_json::Map::new();
+    for key in ["a", "b"] {
+        other_order.insert(key.to_owned(), spec[key].clone());
+    }
+    let same = record(other_order.into(), "two");
+    assert!(!former.differs(true, &same));
+    // Where the status is not written apart, it is asked for, too.
+    assert!(former.differs(false, &same));
+    for other in [
+        serde_json::json!({ "b": [1, 1, "ä\"\n", null], "a": { "z": true, "y": {} } }),
+        serde_json::json!({ "b": spec["b"] }),
+        serde_json::Value::Null,
+    ] {
+        assert!(former.differs(true, &record(other, "one")));
+    }
+    let mut more = record(spec, "one");
+    more["data"] = "more".into();
+    assert!(former.differs(true, &more));
+}
