@@ -30,7 +30,7 @@ impl Core {
         &self,
         target: &RequestTarget,
         whose: &Whose,
-        body: Value,
+        mut body: Value,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
@@ -44,7 +44,12 @@ impl Core {
         let stem = !meta(&body, "generateName").is_empty();
         let generated = name.is_empty() && stem;
         for _ in 0..ATTEMPTS {
-            let (sent, home) = (body.clone(), &target.namespace);
+            // Kept for another name, and for what is told of a role that grants too much.
+            let sent = match generated || target.resource.group == GROUP {
+                true => body.clone(),
+                false => body.take(),
+            };
+            let home = &target.namespace;
             let prepared = match rules.create(sent, home, options, &moment, Means::Put) {
                 Ok(prepared) => prepared,
                 Err(refused) => {
