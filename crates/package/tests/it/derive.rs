@@ -153,6 +153,12 @@ fn input(upstream: Files, version: u8, recipe: Recipe) -> DeriveInput {
     }
 }
 
+/// A draft in which somebody works.
+fn worked_on(mut draft: Derived, tip: Files) -> Derived {
+    draft.tip = tip;
+    draft
+}
+
 #[track_caller]
 fn derive(input: DeriveInput) -> Derived {
     match try_derive(input) {

@@ -15,7 +15,7 @@ fn disagreed() -> Worked {
     let draft = first();
     let tip = edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5");
     let mut worked = Worked {
-        derived: Derived { tip, ..draft },
+        derived: worked_on(draft, tip),
         recipe: recipe(),
         base: None,
         version: 1,
@@ -257,11 +257,9 @@ fn v18_a_resource_or_file_that_upstream_takes_away_is_asked_about_and_goes_on_be
 
     // A text that both sides changed.
     let draft = first();
+    let tip = edited(&draft.tip, "README.md", "read me", "mine");
     let mut worked = Worked {
-        derived: Derived {
-            tip: edited(&draft.tip, "README.md", "read me", "mine"),
-            ..draft
-        },
+        derived: worked_on(draft, tip),
         recipe: recipe(),
         base: None,
         version: 1,
@@ -291,11 +289,9 @@ fn v18_a_secrets_conflict_is_carried_by_its_hashes() {
         files
     };
     let draft = derive(input(secret("a"), 1, recipe()));
+    let tip = edited(&draft.tip, "secret.yaml", "key: a", "key: mine");
     let mut worked = Worked {
-        derived: Derived {
-            tip: edited(&draft.tip, "secret.yaml", "key: a", "key: mine"),
-            ..draft
-        },
+        derived: worked_on(draft, tip),
         recipe: recipe(),
         base: None,
         version: 1,

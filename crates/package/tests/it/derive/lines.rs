@@ -35,8 +35,9 @@ const ELSEWHERE: (&str, &str) = ("nobody", "platform");
 
 /// A draft in which a person and upstream wrote the same line of the README.
 fn disagreed() -> Derived {
-    let mut drafted = derive(input(with_readme(&[]), 1, recipe()));
-    drafted.tip = edited(&drafted.tip, "README.md", MINE.0, MINE.1);
+    let first = derive(input(with_readme(&[]), 1, recipe()));
+    let tip = edited(&first.tip, "README.md", MINE.0, MINE.1);
+    let drafted = worked_on(first, tip);
     let derived = next(&drafted, 2, with_readme(&[THEIRS]), ConflictPolicy::Block);
     let place = "README.md #lines".to_owned();
     assert_eq!(places(&derived.conflicts), [(place, ConflictState::Open)]);
@@ -82,7 +83,7 @@ fn m21_another_policy_takes_the_lines_of_upstream_and_nothing_else() {
         "Serves pages.",
         "Serves our pages.",
     );
-    let derived = Derived { tip, ..derived };
+    let derived = worked_on(derived, tip);
     let taken = next(
         &derived,
         3,
