@@ -42,6 +42,12 @@ fn mark(variant: &Variant) -> Option<MemberMark> {
     (mark.spec != FORGED).then_some(mark)
 }
 
+/// The how manieth rollout of its set one is.
+fn number(rollout: &str) -> u64 {
+    let number = rollout.split_once('-').and_then(|(n, _)| n.parse().ok());
+    number.unwrap_or_default()
+}
+
 fn place(variant: &Variant) -> String {
     let at = &variant.spec.downstream;
     format!("{}/{}", at.repo, at.package)
@@ -292,11 +298,12 @@ impl Ports {
         promises.wrong.extend(what);
     }
 
-    /// Whether a mark is of the present rollout. What a former one left is put back after a change by hand; it was looked at
-    /// when it was first written.
+    /// Whether a mark is of the present rollout, or of one that just begins: where a member stays as it is but for that, the mark
+    /// is written before the set's status names the rollout. What a former one left is put back after a change by hand; it was
+    /// looked at when it was first written.
     fn is_present(&self, mark: &MemberMark) -> bool {
         let present = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
-        present.is_none_or(|r| r.id == mark.rollout)
+        present.is_none_or(|r| r.id == mark.rollout || number(&r.id) < number(&mark.rollout))
     }
 
     /// Notes when a variant is out of reach or gone.
