@@ -15,6 +15,9 @@ pub(crate) fn listed(revision: &Revision) -> Option<String> {
     (!named.is_empty()).then(|| named.join("; "))
 }
 
+/// How [`way_out`] begins.
+pub(crate) const EDIT: &str = "edit the fields in the draft";
+
 /// How a person decides them. The command says what is accepted already, too: the list is the whole of it.
 pub(crate) fn way_out(revision: &Revision) -> String {
     let name = &revision.key.name;
@@ -28,7 +31,7 @@ pub(crate) fn way_out(revision: &Revision) -> String {
         .map(|c| format!("\"{}\"", c.id))
         .collect();
     format!(
-        "edit the fields in the draft (`offshoot rpkg pull {name}` and `push`), or accept what it holds: `kubectl patch packagerevision {name} -n {} --type merge -p '{{\"spec\":{{\"resolvedConflicts\":[{}]}}}}'`; `offshoot why pkgrev/{name}` lists them all",
+        "{EDIT} (`offshoot rpkg pull {name}` and `push`), or accept what it holds: `kubectl patch packagerevision {name} -n {} --type merge -p '{{\"spec\":{{\"resolvedConflicts\":[{}]}}}}'`; `offshoot why pkgrev/{name}` lists them all",
         revision.key.namespace,
         ids.join(",")
     )

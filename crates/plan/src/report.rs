@@ -74,6 +74,14 @@ impl Report {
     }
 }
 
+/// So many of something, in words.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
 /// The last line of an explanation: when something is looked at again, or that somebody has to act first; `stuck` says that
 /// for what stands neither in the report nor in a condition.
 pub(crate) fn then(next: Next, report: &Report, conditions: &[Condition], stuck: bool) -> String {

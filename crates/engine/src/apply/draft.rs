@@ -119,8 +119,12 @@ async fn finish(
         .await;
     let open = record.conflicts.iter().filter(|c| c.blocks()).count();
     if open > 0 {
+        let conflicts = match open {
+            1 => "1 conflict".to_owned(),
+            count => format!("{count} conflicts"),
+        };
         let message = format!(
-            "draft {} has {open} conflict(s) to acknowledge or resolve; its status.conflicts lists them",
+            "draft {} has {conflicts} to acknowledge or resolve; its status.conflicts lists them",
             record.key.name
         );
         engine

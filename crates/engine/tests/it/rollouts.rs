@@ -218,7 +218,7 @@ async fn a_rejection_halts_until_somebody_asks_for_another_try() {
     let (is, why) = ready_of(&world, "fan", "RolledOut");
     assert_eq!(is, Status::False);
     assert!(why.starts_with("Halted: "), "{why}");
-    assert!(why.contains("1 member(s) rejected, more than 0"), "{why}");
+    assert!(why.contains("1 member rejected, more than 0"), "{why}");
     quiet(&world).await;
     // People go on by hand, and the halt stays.
     publish(&world, 0, 1).await;
@@ -263,7 +263,7 @@ async fn a_conflict_halts_before_the_next_step_opens() {
     .await;
     world.rest().await;
     let (_, why) = ready_of(&world, "fan", "RolledOut");
-    assert!(why.contains("1 member(s) with conflicts"), "{why}");
+    assert!(why.contains("1 member with conflicts"), "{why}");
     assert_eq!(reached(&world, 2), [0]);
     quiet(&world).await;
 }
@@ -440,7 +440,7 @@ async fn a_target_that_two_sets_claim_follows_its_owner() {
     world.twin.put_set(other);
     world.rest().await;
     let (_, why) = ready_of(&world, "other", "RolledOut");
-    assert!(why.contains("1 member(s) failed, more than 0"), "{why}");
+    assert!(why.contains("1 member failed, more than 0"), "{why}");
     assert_eq!(reached(&world, 1), [0]);
     publish(&world, 0, 1).await;
     assert_eq!(reached(&world, 1), [0, 1]);

@@ -180,7 +180,7 @@ async fn an_undo_names_the_members_whose_proposal_stands_in_its_way() {
     annotate(&world, plan::set::UNDO, Some(&status(&world).id));
     world.rest().await;
     let told = status(&world);
-    let wanted = "1 keep a proposal until somebody rejects or approves it: fan-early-b";
+    let wanted = "1 keeps a proposal until somebody rejects or approves it: fan-early-b";
     assert!(told.message.contains(wanted), "{}", told.message);
     assert!(
         told.message.starts_with("1 of 2 members"),
@@ -219,7 +219,7 @@ async fn drafts_of_a_replaced_rollout_are_named() {
     let why = world.engine.why_set(&key(NS, "fan")).await;
     let why = why.expect("an answer").expect("a set");
     let named =
-        "1 target(s) whose step is closed have an open revision that is not of what is wanted now";
+        "1 target whose step is closed has an open revision that is not of what is wanted now";
     assert!(why.contains(named), "{why}");
     let held = "- 1 with an open revision whose step of the rollout is closed: fan-early-b\n";
     assert!(why.contains(held), "{why}");
@@ -241,5 +241,32 @@ async fn drafts_of_a_replaced_rollout_are_named() {
     let told = world.twin.events();
     let told = told.iter().filter(|e| e.reason == "RolloutDiverged");
     assert_eq!(told.count(), 1);
+    quiet(&world).await;
+}
+
+/// A proposal of what is wanted that outlived an undo is that after the resume, too, and is told as what it is.
+#[tokio::test(start_paused = true)]
+async fn a_proposal_that_an_undo_left_is_of_what_is_wanted_once_somebody_resumes() {
+    let world = canary_drafted().await;
+    publish(&world, 0, 2).await;
+    moves(
+        &world,
+        &revision(1, 2),
+        model::Door::Main,
+        Lifecycle::Proposed,
+    )
+    .await;
+    world.rest().await;
+    annotate(&world, plan::set::UNDO, Some(&status(&world).id));
+    world.rest().await;
+    publish(&world, 0, 3).await;
+    annotate(&world, plan::set::UNDO, None);
+    world.rest().await;
+    assert_eq!(status(&world).progress(), "canary 1/3, 0 of 1");
+    let why = world.engine.why_set(&key(NS, "fan")).await;
+    let why = why.expect("an answer").expect("a set");
+    assert!(!why.contains("not of what is wanted now"), "{why}");
+    let named = "1 target whose step is closed has an open revision of what is wanted: approved now, it goes ahead of the step: fan-early-b";
+    assert!(why.contains(named), "{why}");
     quiet(&world).await;
 }

@@ -68,7 +68,7 @@ async fn a_step_says_of_whom_a_tag_was_deleted() {
     let was = tag(&world, "canary", "a/v2", None).await;
     let told = status(&world);
     assert_eq!(told.state, RolloutState::Progressing);
-    let wanted = "step 'canary' waits for 1 member(s) whose published revision is gone, since its tag was deleted in git";
+    let wanted = "step 'canary' waits for 1 member whose published revision is gone, since its tag was deleted in git";
     let said = &told.message;
     assert!(
         said.starts_with(wanted) && said.ends_with(": fan-canary-a"),

@@ -1,15 +1,18 @@
 //! What there is to say of a rollout beside its counts, for people.
 
-use super::{MAX_NAMED, RolloutState, RolloutStatus, StepStatus};
+use super::{MAX_NAMED, RolloutState, RolloutStatus};
 
 impl RolloutStatus {
     /// The way out where the step that is worked on has no member left, so that nobody could say that it went well.
     pub fn without_members(&self) -> Option<&'static str> {
-        let empty = |(_, s): (usize, &StepStatus)| s.members <= s.deleted + s.unreachable;
+        let (_, step) = self.current()?;
+        let is_empty = step.members <= step.deleted + step.unreachable;
         let halted = self.state == RolloutState::Halted && self.halted.is_none();
-        (halted && self.current().is_some_and(empty)).then_some(
-            "take the step out of spec.rollout.steps, give it members that can be reached, or want another upstream",
-        )
+        (halted && is_empty).then_some(match step.unreachable {
+            0 => "take the step out of spec.rollout.steps, give it members, or want another upstream",
+            // A repository that is away for some seconds is nothing that anybody has to mend.
+            _ => "it goes on by itself once a member can be reached; where none ever will be, take the step out of spec.rollout.steps, or give it other members",
+        })
     }
 
     /// The members that have published what the rollout did not bring, another commit or one ahead of their step: how many,

@@ -251,7 +251,7 @@ pub(super) fn version(set: &Value) -> String {
 fn changed(then: &str, now: &str) -> String {
     let parts = |text: &str| -> Vec<String> { text.splitn(4, ':').map(str::to_owned).collect() };
     let (was, is) = (parts(then), parts(now));
-    let words = [("rollout ", ""), ("", ""), ("", " step(s) open")];
+    let words = [("rollout ", ""), ("", ""), ("at step ", "")];
     if was.len() != is.len() {
         return format!("{then:?} is no version of it; it is {now} now");
     }

@@ -13,6 +13,7 @@ use super::rollout::{self, Steered};
 use super::status;
 use super::unroll::{UnrollFailure, Unrolled};
 use super::{Plan, SetStep};
+use crate::report::counted;
 use crate::{Next, Report};
 
 /// Why less is done than the comparison says.
@@ -204,9 +205,9 @@ fn judge(
     report: &mut Report,
 ) -> Verdict {
     if (halt.stuck || halt.stopped) && !surplus.is_empty() {
+        let surplus = counted(surplus.len(), "package variant is", "package variants are");
         report.note(format!(
-            "{} package variant(s) are wanted no more, but nothing is deleted while a target is unknown",
-            surplus.len()
+            "{surplus} wanted no more, but nothing is deleted while a target is unknown"
         ));
     }
     if halt.deletions() {
@@ -232,7 +233,7 @@ fn explain(o: &Observed, failures: &[UnrollFailure], verdict: &Verdict, report: 
     let count = verdict.waiting.len();
     match &verdict.hash {
         Some(hash) => report.hint(
-            format!("{count} deletion(s) wait for a confirmation"),
+            counted(count, "deletion waits", "deletions wait") + " for a confirmation",
             format!("annotate the set with {}={hash}", super::CONFIRM),
         ),
         None if count > 0 => report.note(status::moving(count, o.quiet)),
@@ -270,9 +271,10 @@ impl Pace {
         if self.waiting == 0 {
             return;
         }
+        let waiting = counted(self.waiting, "change waits", "changes wait");
         let message = format!(
-            "{} change(s) wait: {} of at most {} package variants are in flight",
-            self.waiting, self.in_flight, self.most
+            "{waiting}: {} of at most {} package variants are in flight",
+            self.in_flight, self.most
         );
         report.note(message.clone());
         let ready = conditions.iter_mut().find(|c| c.kind == "Ready");

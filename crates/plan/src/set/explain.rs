@@ -87,7 +87,12 @@ struct Told<'a>(&'a Plan);
 impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(plan) = self;
-        write!(f, "{}", plan.report)?;
+        let mut report = plan.report.clone();
+        // The set itself has nothing to do; where its variants stand is what is asked for.
+        if report.state == "up to date" {
+            plan.status.words().clone_into(&mut report.state);
+        }
+        write!(f, "{report}")?;
         if !plan.steps.is_empty() {
             writeln!(f, "steps:")?;
         }

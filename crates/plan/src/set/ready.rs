@@ -6,6 +6,8 @@ use model::{Condition, Status};
 
 use super::observed::Existing;
 use super::step::Earliest;
+use crate::conflicts::EDIT;
+use crate::report::counted;
 use crate::variant::words::{CLAIMED, WAITING_FOR_APPROVAL};
 
 /// How many variants the sentence names.
@@ -38,7 +40,12 @@ fn said(variant: &Existing, early: Earliest<'_>) -> String {
             }
             None => format!("'{name}': {reason}"),
         },
-        (reason, message) => format!("'{name}': {reason}: {message}"),
+        (reason, message) => {
+            // The variant itself names the ways out, and so does whoever is asked what waits.
+            let what = message.split_once(&format!("; {EDIT}"));
+            let what = what.map_or(message.as_str(), |(what, _)| what);
+            format!("'{name}': {reason}: {what}")
+        }
     }
 }
 
@@ -87,7 +94,7 @@ pub(super) fn variants_ready(
         notes.push(format!("and {} more", not.len() - NAMED));
     }
     if created > 0 {
-        notes.push(format!("{created} are new"));
+        notes.push(counted(created, "is new", "are new"));
     }
     let mut verdict = match ready == total {
         true => (Status::True, "AllReady"),
@@ -96,7 +103,8 @@ pub(super) fn variants_ready(
     match lacking {
         Lacking::Nothing => {}
         Lacking::Targets(failed) => {
-            notes.push(format!("{failed} target(s) cannot be made as specified"));
+            let targets = counted(failed, "target", "targets");
+            notes.push(format!("{targets} cannot be made as specified"));
             verdict = (Status::False, "SomeNotReady");
         }
         Lacking::Everything => {

@@ -13,6 +13,7 @@ use super::step::Earliest;
 use super::unroll::{UnrollFailure, Unrolled};
 use super::{Plan, SetOutcome, SetStep};
 use crate::news::turned;
+use crate::report::counted;
 use crate::variant::words::{RECONCILE, WRITER_UNKNOWN};
 use crate::{News, Next, Report};
 
@@ -138,7 +139,8 @@ pub(super) fn suspended(
         for step in steps {
             report.note(format!("would {}", step.summary()));
         }
-        let message = format!("suspended; {changes} change(s) wait");
+        let waiting = counted(changes, "change waits", "changes wait");
+        let message = format!("suspended; {waiting}");
         condition("Ready", Status::False, "Suspended", &message)
     };
     let new = steps
@@ -287,7 +289,8 @@ pub(super) fn summary(failures: &[UnrollFailure]) -> String {
 pub(super) fn deleting(conditions: &mut [Condition], due: usize) {
     let ready = conditions.iter_mut().find(|c| c.kind == "Ready");
     if let Some(ready) = ready.filter(|c| due > 0 && c.status == Status::True) {
-        let message = format!("{due} package variant(s) are deleted next");
+        let next = counted(due, "package variant is", "package variants are");
+        let message = format!("{next} deleted next");
         *ready = condition("Ready", Status::False, "Deleting", &message);
     }
 }
@@ -323,8 +326,9 @@ fn guarded(o: &Observed, verdict: &Verdict, ours: usize) -> Option<Condition> {
 
 /// That deletions wait until it is clear how many there are.
 pub(super) fn moving(count: usize, quiet: QuietTime) -> String {
+    let waiting = counted(count, "deletion waits", "deletions wait");
     format!(
-        "{count} deletion(s) wait until no target has left or returned for {} s",
+        "{waiting} until no target has left or returned for {} s",
         quiet.quiet
     )
 }

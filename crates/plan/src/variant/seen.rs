@@ -5,6 +5,7 @@ use std::fmt::Write;
 use model::{InjectionOutcome, Revision};
 
 use super::{Observed, Subject, UpstreamResolution, Writer};
+use crate::report::counted;
 
 /// What was seen, one fact a line.
 pub fn seen(o: &Observed) -> String {
@@ -60,8 +61,14 @@ pub fn seen(o: &Observed) -> String {
     }
     if let Some(failure) = &o.failure {
         line(format!(
-            "failed {} time(s) in a row: {}: {}",
-            failure.attempts, failure.reason, failure.message
+            "failed {} in a row: {}: {}",
+            counted(
+                usize::try_from(failure.attempts).unwrap_or(usize::MAX),
+                "time",
+                "times"
+            ),
+            failure.reason,
+            failure.message
         ));
     }
     text
@@ -76,7 +83,11 @@ fn revision(r: &Revision) -> String {
     }
     let open = r.conflicts.iter().filter(|c| c.blocks()).count();
     if open > 0 {
-        _ = write!(text, ", {open} conflict(s) to decide");
+        _ = write!(
+            text,
+            ", {} to decide",
+            counted(open, "conflict", "conflicts")
+        );
     }
     text
 }

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::conflicts;
 use crate::news::turned;
+use crate::report::counted;
 use crate::{News, Next};
 
 /// The first wait before something that failed is tried again.
@@ -108,7 +109,8 @@ pub(super) fn trouble(open: &[Arc<Revision>]) -> Option<Trouble> {
             state: "conflicts to decide",
             reason: "Conflicted",
             message: format!(
-                "'{name}' has {count} conflict(s) to acknowledge or resolve: {}",
+                "'{name}' has {} to acknowledge or resolve: {}",
+                counted(count, "conflict", "conflicts"),
                 conflicts::listed(revision).unwrap_or_default()
             ),
             hint: conflicts::way_out(revision),

@@ -403,7 +403,7 @@ fn trouble_goes_with_the_draft_that_was_mended() {
     assert_eq!(after(another("0"), true), fine);
     let conflicts = |ws: u8| {
         format!(
-            "Conflicted: 'deploy.shop.packagevariant-{ws}' has 1 conflict(s) to acknowledge or resolve: "
+            "Conflicted: 'deploy.shop.packagevariant-{ws}' has 1 conflict to acknowledge or resolve: "
         )
     };
     for (mended, ws) in [(true, 2), (false, 1)] {

@@ -181,7 +181,7 @@ seen:
 - upstream blueprints.nginx.v1 (Published)
 - repository deploy is not ready: still reading
 - downstream deploy.shop.packagevariant-1 (Published), ours
-- downstream deploy.shop.packagevariant-2 (Draft), gates not true: team/Reviewed, 2 conflict(s) to decide, ours
+- downstream deploy.shop.packagevariant-2 (Draft), gates not true: team/Reviewed, 2 conflicts to decide, ours
 - downstream deploy.shop.packagevariant-3 (Draft), ours
 - downstream deploy.shop.hand (Proposed), not ours
 - left behind: deploy.old.packagevariant-1 (Published)
@@ -192,7 +192,7 @@ seen:
 - /v1/D eu: has no field \"data\"
 - /v1/E eu: cannot be read: forbidden
 - the variant is suspended
-- failed 3 time(s) in a row: RenderFailed: no namespace given
+- failed 3 times in a row: RenderFailed: no namespace given
 "
     );
 }

@@ -397,7 +397,7 @@ impl World {
             }
             if rollout.halted.is_some() {
                 self.retry();
-            } else if rollout.message.starts_with("none of the") {
+            } else if rollout.message.starts_with("no member of") {
                 // A step whose members all went stands for good: another upstream begins anew.
                 self.publish_upstream().await;
             }

@@ -10,7 +10,7 @@ fn set() -> Value {
         },
         "status": {
             "rollout": {
-                "id": "2-4f1d0c2a97", "state": "Halted", "halted": "2 member(s) failed, more than 0",
+                "id": "2-4f1d0c2a97", "state": "Halted", "halted": "2 members failed, more than 0",
                 "upstreams": [{
                     "repo": "blueprints", "package": "web", "revision": "v2", "commit": "ab".repeat(20),
                 }],

@@ -169,8 +169,8 @@ pub(super) fn judge(
         step.filled = None;
         return Verdict::Empty(match step.members {
             0 => format!("step '{}' selects no target", wanted.name),
-            n => format!(
-                "none of the {n} members of step '{}' is left: deleted {}, unreachable {}",
+            _ => format!(
+                "no member of step '{}' is left: deleted {}, unreachable {}",
                 wanted.name, step.deleted, step.unreachable
             ),
         });

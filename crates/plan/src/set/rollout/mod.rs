@@ -28,6 +28,7 @@ use super::observed::{Existing, Observed};
 use crate::Report;
 use crate::digest::wanted;
 use crate::early::Early;
+use crate::report::counted;
 pub use members::{MemberPlace, is_early, step_of, steps, waits_for_step};
 use members::{Members, Target};
 use moves::Moves;
@@ -360,12 +361,14 @@ pub(super) fn tell(
     }
     let message = match status.state {
         RolloutState::Undone => {
-            format!("{} target(s) wait until somebody resumes", steered.waiting)
+            let waits = counted(steered.waiting, "target waits", "targets wait");
+            format!("{waits} until somebody resumes")
         }
-        _ => format!(
-            "{} target(s) wait for their step of the rollout",
-            steered.waiting
-        ),
+        _ => {
+            let (one, many) = ("target waits for its", "targets wait for their");
+            let waits = counted(steered.waiting, one, many);
+            format!("{waits} step of the rollout")
+        }
     };
     let ready = conditions.iter_mut().find(|c| c.kind == "Ready");
     if let Some(ready) = ready.filter(|c| c.status == Status::True) {

@@ -14,6 +14,7 @@ use super::members::Target;
 use super::{Fate, Steered, measure, named_few, restore};
 use crate::digest::wanted;
 use crate::early::Early;
+use crate::report::counted;
 
 /// The variants of a set, by name.
 type Ours<'a> = BTreeMap<&'a ObjectName, &'a Arc<Existing>>;
@@ -132,9 +133,13 @@ impl Steered {
             }
         }
         if let Some(named) = named_few(&waiting) {
-            let count = waiting.len();
+            let (one, many) = (
+                "package variant that a target left stays",
+                "package variants that targets left stay",
+            );
+            let left = counted(waiting.len(), one, many);
             self.notes.push(format!(
-                "{count} package variant(s) that targets left stay until what they moved to is published: {named}"
+                "{left} until what was moved to is published: {named}"
             ));
         }
     }

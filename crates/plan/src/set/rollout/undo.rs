@@ -18,6 +18,7 @@ use super::restore::{self, Former};
 use super::{Fate, Steered, UNDO, UNTAGGED, first, named_few};
 use crate::digest::wanted;
 use crate::early::Early;
+use crate::report::counted;
 
 /// The undo that a set is annotated with, if it is of the rollout that goes on and `spec.upstream` is the same since.
 pub(super) fn of(
@@ -257,22 +258,27 @@ impl<'a> Undo<'a> {
         let status = &mut self.steered.status;
         let made = match status.created.len() {
             0 => String::new(),
+            1 => format!("; {} is what it made, and stays", status.created.join(", ")),
             n => format!("; {n} that it made stay: {}", status.created.join(", ")),
         };
         status.created.truncate(20);
         let proposed = named_few(&self.proposed).map_or_else(String::new, |named| {
-            format!(
-                "; {} keep a proposal until somebody rejects or approves it: {named}",
-                self.proposed.len()
-            )
+            let keep = counted(self.proposed.len(), "keeps", "keep");
+            format!("; {keep} a proposal until somebody rejects or approves it: {named}")
         });
         let untagged = named_few(&self.untagged).map_or_else(String::new, |named| {
             format!("; {} {UNTAGGED}: {named}", self.untagged.len())
         });
-        status.message = format!(
-            "{} of {} members are published as they were before{proposed}{untagged}{made}",
-            self.back, self.count
-        );
+        let back = match self.count {
+            // What moved to other packages had published nothing there.
+            0 => "no member had published anything before".to_owned(),
+            1 => format!("{} of 1 member is published as it was before", self.back),
+            count => format!(
+                "{} of {count} members are published as they were before",
+                self.back
+            ),
+        };
+        status.message = format!("{back}{proposed}{untagged}{made}");
     }
 }
 

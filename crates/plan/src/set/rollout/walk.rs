@@ -13,7 +13,9 @@ use super::measure::{self, MembersFound, Troubled, Verdict};
 use super::members::{self, Target};
 use super::restore::{self, Former};
 use super::{Fate, PAUSE, Steered, UNTAGGED, first, named_few};
+use crate::digest::wanted;
 use crate::early::Early;
+use crate::report::counted;
 use crate::variant::words::PUT_BACK;
 
 /// A rollout, and what its steps are walked over.
@@ -234,7 +236,8 @@ impl RolloutWalk<'_, '_> {
             ("rejected", sum(|(s, _)| s.rejected), halt.rejected),
         ];
         let (what, count, most) = found.into_iter().find(|(_, count, most)| count > most)?;
-        Some(format!("{count} member(s) {what}, more than {most}"))
+        let members = counted(count, "member", "members");
+        Some(format!("{members} {what}, more than {most}"))
     }
 
     /// Why no further step opens.
@@ -298,16 +301,12 @@ impl RolloutWalk<'_, '_> {
 fn waits_for(step: &StepStatus, found: &MembersFound<'_>) -> String {
     let mut said = Vec::new();
     if let Some(named) = named_few(&found.suspended) {
-        said.push(format!(
-            "{} member(s) that are suspended by hand: {named}",
-            step.suspended
-        ));
+        let members = counted(step.suspended, "member that is", "members that are");
+        said.push(format!("{members} suspended by hand: {named}"));
     }
     if let Some(named) = named_few(&found.untagged) {
-        said.push(format!(
-            "{} member(s) {UNTAGGED}: {named}",
-            found.untagged.len()
-        ));
+        let members = counted(found.untagged.len(), "member", "members");
+        said.push(format!("{members} {UNTAGGED}: {named}"));
     }
     match said.is_empty() {
         true => String::new(),
@@ -319,6 +318,18 @@ fn waits_for(step: &StepStatus, found: &MembersFound<'_>) -> String {
 fn is_outdated(t: &Target<'_>) -> bool {
     let proposed = t.variant.and_then(|v| v.lifecycle) == Some(Lifecycle::Proposed);
     proposed && t.is_open_at_another(t.wanted.upstream.commit)
+}
+
+/// Whether the open revision of a target that is not written yet is of what is wanted all the same: an undo took its spec back,
+/// and the proposal stayed.
+fn is_open_at_wanted(t: &Target<'_>) -> bool {
+    let upstream = &t.wanted.upstream;
+    let Some(existing) = t.variant.filter(|v| v.holds.is_some()) else {
+        return false;
+    };
+    let is = existing.variant.as_ref().map(|v| &v.spec);
+    let same = |spec| wanted::spec(&restore::at(spec, upstream)) == t.hash;
+    existing.holds == upstream.commit && is.is_some_and(same)
 }
 
 /// The targets that wait for their step.
@@ -344,8 +355,10 @@ impl<'a> Waits<'a> {
             return Fate::Stay;
         }
         self.count += 1;
-        if t.is_open() {
-            self.open.push(t.name);
+        match (t.is_open(), is_open_at_wanted(t)) {
+            (true, true) => self.ahead.push(t.name),
+            (true, false) => self.open.push(t.name),
+            (false, _) => {}
         }
         match restore::former(t, status.members.get(&t.mark)) {
             Former::Stands => Fate::Wait,
@@ -369,25 +382,41 @@ impl<'a> Waits<'a> {
         let said = [
             (
                 self.changed,
-                "variant(s) that wait for their step were changed by hand, and what they were cannot be told whole: they keep their upstream, and are written when it opens",
+                (
+                    "variant that waits for its step was",
+                    "variants that wait for their step were",
+                ),
+                "changed by hand, and not all of what was there can be told: the upstream stays, and the rest is written when the step opens",
             ),
             (
                 self.lost,
-                "variant(s) that wait for their step were deleted by hand, and what they were cannot be told: they are made when it opens",
+                (
+                    "variant that waits for its step was",
+                    "variants that wait for their step were",
+                ),
+                "deleted by hand, and what was there cannot be told: it is made anew when the step opens",
             ),
             (
                 self.open,
-                "target(s) whose step is closed have an open revision that is not of what is wanted now: it stays as it is until the step opens, and is brought to what is wanted then; approve none of them before",
+                (
+                    "target whose step is closed has",
+                    "targets whose step is closed have",
+                ),
+                "an open revision that is not of what is wanted now: it stays as it is until the step opens, and is brought to what is wanted then; approve none of these before",
             ),
             (
                 self.ahead,
-                "target(s) whose step is closed have an open revision of what is wanted: approved now, it goes ahead of the step",
+                (
+                    "target whose step is closed has",
+                    "targets whose step is closed have",
+                ),
+                "an open revision of what is wanted: approved now, it goes ahead of the step",
             ),
         ];
-        for (names, what) in said {
+        for (names, (one, many), what) in said {
             if let Some(named) = named_few(&names) {
-                let count = names.len();
-                steered.notes.push(format!("{count} {what}: {named}"));
+                let counted = counted(names.len(), one, many);
+                steered.notes.push(format!("{counted} {what}: {named}"));
             }
         }
     }

@@ -298,7 +298,7 @@ fn an_undo_offers_what_goes_back_alone() {
         assert!(text.contains(&other), "{text}");
         let message = status(&o).message;
         let kept = format!(
-            "1 keep a proposal until somebody rejects or approves it: {}",
+            "1 keeps a proposal until somebody rejects or approves it: {}",
             name(&o, 0)
         );
         assert!(message.contains(&kept), "{message}");
@@ -380,7 +380,7 @@ fn a_target_whose_name_is_taken_fails_in_its_step_with_the_reason() {
         settle(&mut o);
         assert_eq!(failed(&o), told);
         let rollout = status(&o);
-        let halted = "1 member(s) failed, more than 0";
+        let halted = "1 member failed, more than 0";
         assert_eq!(
             (rollout.state, rollout.message.as_str()),
             (RolloutState::Halted, halted)
@@ -414,7 +414,7 @@ fn a_member_that_somebody_suspended_is_counted_and_named() {
         assert_eq!(counts, [1, 0, 1]);
         assert_eq!(rollout.steps[0].besides(), "suspended 1");
         let held = format!(
-            "step 'canary' waits for 1 member(s) that are suspended by hand: {}",
+            "step 'canary' waits for 1 member that are suspended by hand: {}",
             name(&o, 0)
         );
         assert_eq!(rollout.message, held);

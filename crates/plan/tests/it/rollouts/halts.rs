@@ -46,7 +46,7 @@ fn a_conflict_a_failure_and_a_rejection_halt_in_the_look_that_sees_them() {
             publish(&mut o, 0);
             befall(&mut o, 1, cause);
             let plan = decide(&o);
-            let message = format!("1 member(s) {what}, more than 0");
+            let message = format!("1 member {what}, more than 0");
             let wanted = (RolloutState::Halted, message, vec![true, false, false]);
             assert_eq!(told(&plan), wanted);
             assert!(plan.steps.is_empty(), "{what}: {:?}", plan.steps);

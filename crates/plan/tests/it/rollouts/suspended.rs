@@ -52,7 +52,7 @@ fn what_is_open_is_counted_and_no_step_opens() {
         Arc::make_mut(&mut o.variants[0]).standing = Standing::Conflicts;
         settle(&mut o);
         let told = rollout(&o);
-        let wanted = format!("1 member(s) with conflicts, more than 0; {SAID}");
+        let wanted = format!("1 member with conflicts, more than 0; {SAID}");
         assert_eq!((told.state, told.message), (RolloutState::Halted, wanted));
         annotate(&mut o, plan::set::RETRY, "1");
         publish(&mut o, 0);

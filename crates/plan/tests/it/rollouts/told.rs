@@ -24,11 +24,11 @@ fn a_halt_that_is_mended_says_so() {
                 .message
                 .clone()
         };
-        assert_eq!(message(&o), "1 member(s) with conflicts, more than 0");
+        assert_eq!(message(&o), "1 member with conflicts, more than 0");
         publish(&mut o, 1);
         settle(&mut o);
         let wanted =
-            "1 member(s) with conflicts, more than 0; that is mended, and it waits for a retry";
+            "1 member with conflicts, more than 0; that is mended, and it waits for a retry";
         assert_eq!(
             (message(&o).as_str(), state(&o)),
             (wanted, RolloutState::Halted)

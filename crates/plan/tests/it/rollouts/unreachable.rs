@@ -150,7 +150,7 @@ fn a_step_of_which_nobody_is_left_halts() {
         says(&mut o, 39, "DownstreamDeleted");
         settle(&mut o);
         let rollout = o.status.rollout.as_ref().expect("a rollout");
-        let wanted = "none of the 100 members of step 'most' is left: deleted 40, unreachable 60";
+        let wanted = "no member of step 'most' is left: deleted 40, unreachable 60";
         assert_eq!(
             (rollout.state, rollout.message.as_str()),
             (RolloutState::Halted, wanted)

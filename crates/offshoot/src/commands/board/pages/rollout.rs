@@ -134,7 +134,7 @@ mod tests {
         RolloutStatus {
             id: "2-4f1d0c2a97".to_owned(),
             state: RolloutState::Halted,
-            message: "1 member(s) <with> conflicts".to_owned(),
+            message: "1 member <with> conflicts".to_owned(),
             step: Some("canary".to_owned()),
             unmade: vec![model::Unmade {
                 name: "web-north-web".to_owned(),
