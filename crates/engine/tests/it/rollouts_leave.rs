@@ -1,6 +1,6 @@
 //! Members that leave amid their step (F7): what is left decides, and what was deleted by hand is made anew.
 
-use model::{RolloutState, TargetSelection};
+use model::{RolloutState, Standing, TargetSelection};
 
 use crate::rollouts::{
     annotate, has, image, publish, published_everywhere, reached, revision, status,
@@ -67,7 +67,7 @@ async fn a_step_whose_only_member_leaves_halts_with_the_reason() {
     leaves(&world, "canary", "a");
     world.rest().await;
     assert!(!is_there(&world, "fan-canary-a"));
-    let wanted = "none of the 1 members of step 'canary' is left: deleted 1, unreachable 0";
+    let wanted = "no member of step 'canary' is left: deleted 1, unreachable 0";
     assert_eq!(
         (status(&world).state, status(&world).message.as_str()),
         (RolloutState::Halted, wanted)
@@ -114,6 +114,37 @@ async fn a_variant_that_is_deleted_amid_its_step_is_made_anew_and_opens_nothing(
     world.rest().await;
     let text = world.file(&revision(0, 3), "deployment.yaml").await;
     assert!(text.contains("app:v1"), "{text}");
+    quiet(&world).await;
+}
+
+/// The step was done: what is to go there is published no more, as `status` says it, and no further step opens.
+#[tokio::test(start_paused = true)]
+async fn a_variant_of_a_done_step_that_is_deleted_by_hand_is_published_no_more() {
+    let mut world = published_everywhere(0).await;
+    push(&world, &image("v2"), "v2").await;
+    world.rest().await;
+    publish(&world, 0, 2).await;
+    assert_eq!(reached(&world, 2), [0, 1]);
+    world.twin.delete_variant(NS, "fan-canary-a");
+    world.rest().await;
+    for _ in 0..2 {
+        let standing = |name: &str| {
+            let stored = world.twin.variant(NS, name).expect("the variant");
+            Standing::of(&stored.status, stored.meta.generation)
+        };
+        assert_eq!(standing("fan-canary-a"), Standing::Failed);
+        let step = status(&world).steps[0].clone();
+        assert_eq!((step.members, step.published, step.failed), (1, 0, 1));
+        assert_eq!(status(&world).state, RolloutState::Halted);
+        world.restart().await;
+    }
+    annotate(&world, plan::variant::words::TAKE_BACK, Some("true"));
+    world.rest().await;
+    assert_eq!(status(&world).steps[0].published, 1);
+    annotate(&world, plan::set::RETRY, Some("1"));
+    world.rest().await;
+    publish(&world, 1, 2).await;
+    assert_eq!(reached(&world, 2), [0, 1, 2, 3]);
     quiet(&world).await;
 }
 

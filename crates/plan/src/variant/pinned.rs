@@ -12,6 +12,12 @@ pub(super) fn published_generation(o: &Observed) -> Option<i64> {
     };
     let wanted = variant.spec.upstream.commit?;
     let choice = base_of(&o.downstream)?;
+    // What a variant before it left, and is to go, is none of its own: whoever deleted that one has to say what becomes of it.
+    let own = variant.meta.uid.as_ref();
+    let owned = own.is_some_and(|uid| choice.revision.meta.is_owned_by(uid));
+    if choice.revision.lifecycle == Lifecycle::DeletionProposed && !owned {
+        return None;
+    }
     let lock = choice.revision.upstream_lock.as_ref()?;
     // A commit says something of one package alone.
     let same_place = match &o.upstream {
