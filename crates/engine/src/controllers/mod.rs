@@ -107,17 +107,20 @@ fn comes_back(engine: &Engine, until: Instant) -> bool {
 }
 
 /// Whether it lacks an upstream only since nobody has looked at that repository after the start.
-fn is_unread(engine: &Engine, key: &Key, until: Instant) -> bool {
-    let unread = match key {
+async fn is_unread(engine: &Engine, key: &Key, until: Instant) -> bool {
+    if Instant::now() >= until {
+        return false;
+    }
+    match key {
         Key::Variant(key) => observe::variant_is_unread(engine, key),
-        Key::Set(key) => observe::set_is_unread(engine, key),
+        Key::Set(key) => observe::set_is_unread(engine, key).await,
         Key::Repository(_) => false,
-    };
-    unread && Instant::now() < until
+    }
 }
 
 async fn turn(engine: &Engine, key: &Key, until: Instant) -> Done {
     let before = Instant::now();
+    let waits = is_unread(engine, key, until).await;
     // Each turn is moved several times before it runs: on the heap, what it will hold stays where it is.
     let result = match key {
         Key::Repository(key) => {
@@ -128,7 +131,7 @@ async fn turn(engine: &Engine, key: &Key, until: Instant) -> Done {
         Key::Variant(_) if !engine.inner.options.variants => Ok(Done::Rest),
         Key::Set(_) if !engine.inner.options.sets => Ok(Done::Rest),
         Key::Variant(_) | Key::Set(_) if comes_back(engine, until) => Ok(Done::After(PAUSE)),
-        Key::Variant(_) | Key::Set(_) if is_unread(engine, key, until) => Ok(Done::After(PAUSE)),
+        Key::Variant(_) | Key::Set(_) if waits => Ok(Done::After(PAUSE)),
         Key::Variant(key) => {
             count(&engine.counters().variant_reconciles);
             Box::pin(variant::reconcile(engine, key)).await

@@ -4,7 +4,7 @@
 use model::{Namespace, ObjectKey, RepositoryName, UpstreamSource};
 use plan::variant::UpstreamResolution;
 
-use super::{repository_summary, upstreams, variant};
+use super::{Sink, repository_summary, upstreams, variant};
 use crate::Engine;
 use crate::index::World;
 
@@ -23,15 +23,18 @@ pub(crate) fn variant_is_unread(engine: &Engine, key: &ObjectKey) -> bool {
 }
 
 /// Whether a set lacks one of its upstreams in such a repository.
-pub(crate) fn set_is_unread(engine: &Engine, key: &ObjectKey) -> bool {
+pub(crate) async fn set_is_unread(engine: &Engine, key: &ObjectKey) -> bool {
+    let stored = engine.world(|w| w.sets.get(key).cloned());
+    let Some(stored) = stored.filter(|s| !s.meta.is_deleting()) else {
+        return false;
+    };
+    let Ok(set) = &stored.parsed else {
+        return false;
+    };
+    // What cannot be read itself is told as such.
+    let (sources, _) = upstreams::sources(engine, Sink::dropped(), set).await;
     engine.world(|w| {
-        let Some(stored) = w.sets.get(key).filter(|s| !s.meta.is_deleting()) else {
-            return false;
-        };
-        let Ok(set) = &stored.parsed else {
-            return false;
-        };
-        set.spec.upstreams.iter().any(|source| match source {
+        sources.iter().any(|(source, _)| match source {
             UpstreamSource::Package(wanted) => {
                 is_missing(&upstreams::resolve(w, set, wanted))
                     && is_unread(engine, w, &key.namespace, &wanted.repo)
@@ -48,7 +51,7 @@ pub(crate) fn set_is_unread(engine: &Engine, key: &ObjectKey) -> bool {
                             })
                     })
             }
-            // What it names is not known before it is read.
+            // A selection names no other one.
             UpstreamSource::Set(_) => false,
         })
     })

@@ -20,21 +20,9 @@ pub(super) async fn of(
     sink: Sink<'_>,
     set: &VariantSet,
 ) -> (Vec<Followed>, Vec<Unread>) {
-    let mut sources = Vec::new();
-    let mut unread = Vec::new();
-    let mut named = false;
-    for source in &set.spec.upstreams {
-        let UpstreamSource::Set(name) = source else {
-            sources.push((source.clone(), true));
-            continue;
-        };
-        named = true;
-        match read(engine, sink, set, name).await {
-            Ok(more) => sources.extend(more.into_iter().map(|source| (source, false))),
-            Err(why) => unread.push(why),
-        }
-    }
-    if named {
+    let (sources, unread) = sources(engine, sink, set).await;
+    let is_named = |source: &UpstreamSource| matches!(source, UpstreamSource::Set(_));
+    if set.spec.upstreams.iter().any(is_named) {
         // Known before it is looked at: what changes from now on wakes the set.
         let all = sources.iter().map(|(source, _)| source.clone()).collect();
         sink.sources(&set.key, Some(all));
@@ -66,6 +54,28 @@ pub(super) async fn of(
         followed
     });
     (followed, unread)
+}
+
+/// Where a set takes its upstream packages from, named selections resolved, each with whether the set itself lists it; and those
+/// that cannot be read.
+pub(super) async fn sources(
+    engine: &Engine,
+    sink: Sink<'_>,
+    set: &VariantSet,
+) -> (Vec<(UpstreamSource, bool)>, Vec<Unread>) {
+    let mut sources = Vec::new();
+    let mut unread = Vec::new();
+    for source in &set.spec.upstreams {
+        let UpstreamSource::Set(name) = source else {
+            sources.push((source.clone(), true));
+            continue;
+        };
+        match read(engine, sink, set, name).await {
+            Ok(more) => sources.extend(more.into_iter().map(|source| (source, false))),
+            Err(why) => unread.push(why),
+        }
+    }
+    (sources, unread)
 }
 
 /// What a `PackageRevisionSet` names, as the user who last wrote the set may see it (S5).

@@ -175,6 +175,30 @@ async fn a_package_revision_set_is_an_upstream() {
     assert_eq!(ready_of(&world, "fan", "Stalled").0, Status::True);
 }
 
+/// Where the records are gone, each comes back with the first look at its repository: what a selection names is not missed
+/// before that, as little as what a set names itself.
+#[tokio::test(start_paused = true)]
+async fn a_selected_upstream_is_not_missed_before_its_repository_was_looked_at() {
+    let mut world = ready().await;
+    let stack = key(NS, "stack");
+    let app = named("app", UpstreamVersion::Latest);
+    world.twin.put_revision_set(&stack, vec![app]);
+    put(&world, vec![UpstreamSource::Set(stack.name.clone())]);
+    world.rest().await;
+    assert_eq!(variants(&world), ["fan-deploy-app"]);
+    world.restart_without_records().await;
+    assert_eq!(variants(&world), ["fan-deploy-app"]);
+    assert_eq!(ready_of(&world, "fan", "Stalled").0, Status::False);
+    let told: Vec<String> = world
+        .twin
+        .events()
+        .into_iter()
+        .filter(|e| e.reason == "UpstreamNotFound")
+        .map(|e| e.message)
+        .collect();
+    assert_eq!(told, Vec::<String>::new());
+}
+
 /// R186: of each package, the latest published revision with the labels; relabelled, the set follows. What the set makes
 /// itself is never its upstream.
 #[tokio::test(start_paused = true)]

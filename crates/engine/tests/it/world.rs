@@ -79,6 +79,14 @@ impl World {
         self.rest().await;
     }
 
+    /// As [`World::restart`], where somebody removed the records and nobody said so.
+    pub(crate) async fn restart_without_records(&mut self) {
+        self.kill().await;
+        self.twin.lose_records();
+        self.start(false);
+        self.rest().await;
+    }
+
     fn start(&mut self, rebuild: bool) {
         let Self {
             twin,
