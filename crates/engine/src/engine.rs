@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use model::{GitLock, ObjectKey, Revision, TreeId};
+use model::{Class, GitLock, ObjectKey, Revision, TreeId};
 use package::clone::Marked;
 
 use crate::cache::Cache;
@@ -337,12 +337,21 @@ impl Engine {
         }
     }
 
-    /// Dies here if a simulation says so, or the process is on its way out.
+    /// Dies here if a simulation says so, or the process is on its way out; begins nothing while nothing may begin.
     pub(crate) fn point(&self, point: Point) -> Result<()> {
+        if point.begins() && self.holds_off() {
+            let why = "nothing may be written at this moment: whether this process still may is being found out";
+            return Err(Error::refused(Class::Unavailable, "", why));
+        }
         if self.inner.ports.faults.dies_at(point) {
             self.stop();
         }
         self.alive()
+    }
+
+    /// Whether nothing may begin for the time being.
+    pub(crate) fn holds_off(&self) -> bool {
+        self.inner.ports.faults.holds_off()
     }
 
     /// Whether the engine may still write.

@@ -123,6 +123,7 @@ async fn turn(engine: &Engine, key: &Key, until: Instant) -> Done {
     let waits = is_unread(engine, key, until).await;
     // Each turn is moved several times before it runs: on the heap, what it will hold stays where it is.
     let result = match key {
+        _ if engine.holds_off() => Ok(Done::After(PAUSE)),
         Key::Repository(key) => {
             count(&engine.counters().repository_reconciles);
             Box::pin(repository::reconcile(engine, key)).await

@@ -94,11 +94,27 @@ pub enum Point {
     BeforeFinalizer,
 }
 
+impl Point {
+    /// Whether nothing of what follows is written yet.
+    pub fn begins(self) -> bool {
+        matches!(
+            self,
+            Self::Derived | Self::BeforeStatus | Self::BeforeVariant | Self::BeforeFinalizer
+        )
+    }
+}
+
 /// Told at every [`Point`]: a simulation may end the process there.
 pub trait Faults: Send + Sync + fmt::Debug {
     /// Whether the process dies here: the call returns [`crate::Error::Stopped`] and nothing more
     /// is done.
     fn dies_at(&self, point: Point) -> bool;
+
+    /// Whether nothing may begin for the time being: where nothing is written yet, the call fails as unavailable, and whoever
+    /// made it tries again. Nothing dies of it.
+    fn holds_off(&self) -> bool {
+        false
+    }
 }
 
 /// No fault, ever.

@@ -1,7 +1,7 @@
 //! What strikes the engine of a test: a death at a fault point, a remote that is away, and what happens elsewhere meanwhile.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Kills the process at the n-th fault point, counted over the engine and the store.
 #[derive(Debug, Default)]
@@ -20,6 +20,8 @@ pub(crate) struct Deaths {
     away: Mutex<Option<&'static str>>,
     /// What happens elsewhere just when the next point of this name is passed.
     meanwhile: Mutex<Option<Meanwhile>>,
+    /// Whether nothing may begin.
+    held: AtomicBool,
 }
 
 struct Meanwhile(&'static str, Box<dyn FnOnce() + Send>);
@@ -62,6 +64,11 @@ impl Deaths {
         *self.away.lock().expect("no panic") = url;
     }
 
+    /// Lets nothing begin, or everything again.
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.store(held, Ordering::SeqCst);
+    }
+
     /// Where the process died.
     pub(crate) fn died(&self) -> Option<String> {
         self.died.lock().expect("no panic").clone()
@@ -75,6 +82,10 @@ impl Deaths {
 impl engine::ports::Faults for Deaths {
     fn dies_at(&self, point: engine::ports::Point) -> bool {
         self.pass(&format!("engine {point:?}"))
+    }
+
+    fn holds_off(&self) -> bool {
+        self.held.load(Ordering::SeqCst)
     }
 }
 

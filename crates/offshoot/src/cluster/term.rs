@@ -77,20 +77,34 @@ impl Term {
     }
 }
 
-/// The engine ends at its next step outside of the term.
+/// Outside of the term the engine begins nothing, and ends where it has begun: the Lease may be this replica's again in a moment,
+/// and what was half done may be another one's by then.
 impl engine::ports::Faults for Term {
-    fn dies_at(&self, _point: engine::ports::Point) -> bool {
+    fn dies_at(&self, point: engine::ports::Point) -> bool {
+        !point.begins() && !self.is_on()
+    }
+
+    fn holds_off(&self) -> bool {
         !self.is_on()
     }
 }
 
-/// The store ends, before a push as before any other step.
+/// The store pushes nothing outside of the term. What it does before a push stays on this disk, which is thrown away with the
+/// process; once a push was sent, it ends.
 impl store::Faults for Term {
-    fn at(&self, _url: &str, _point: store::Point) -> store::FaultVerdict {
-        if self.is_on() {
-            store::FaultVerdict::Go
-        } else {
-            store::FaultVerdict::Die
+    fn at(&self, _url: &str, point: store::Point) -> store::FaultVerdict {
+        use store::{FaultVerdict, Point};
+        match point {
+            _ if self.is_on() => FaultVerdict::Go,
+            Point::BeforePack
+            | Point::PackWritten
+            | Point::PackDurable
+            | Point::JournalWritten
+            | Point::JournalDurable
+            | Point::PendingWritten
+            | Point::BeforeFetch => FaultVerdict::Go,
+            Point::BeforePush => FaultVerdict::Unreachable,
+            _ => FaultVerdict::Die,
         }
     }
 }
@@ -123,11 +137,32 @@ mod tests {
         let term = Term::default();
         let dies = |term: &Term| {
             let engine = engine::ports::Faults::dies_at(term, engine::ports::Point::Published);
-            let store = store::Faults::at(term, "u", store::Point::BeforePush);
+            let store = store::Faults::at(term, "u", store::Point::PushTaken);
             (engine, store == store::FaultVerdict::Die)
         };
         assert_eq!(dies(&term), (true, true));
         term.renewed(1, boot_time());
         assert_eq!(dies(&term), (false, false));
+    }
+
+    /// A write that was about to begin ends nobody: it is refused, and the term may go on.
+    #[test]
+    fn what_was_about_to_begin_outside_of_the_term_only_does_not() {
+        use engine::ports::{Faults as _, Point};
+        let term = Term::default();
+        for point in [
+            Point::Derived,
+            Point::BeforeStatus,
+            Point::BeforeVariant,
+            Point::BeforeFinalizer,
+        ] {
+            assert!(point.begins() && !term.dies_at(point), "{point:?}");
+        }
+        assert!(term.holds_off());
+        let push = |term: &Term| store::Faults::at(term, "u", store::Point::BeforePush);
+        assert_eq!(push(&term), store::FaultVerdict::Unreachable);
+        term.renewed(1, boot_time());
+        assert!(!term.holds_off());
+        assert_eq!(push(&term), store::FaultVerdict::Go);
     }
 }
