@@ -22,6 +22,8 @@ pub enum Standing {
     Conflicts,
     /// Readiness gates, other than that of conflicts, are not true.
     Gates,
+    /// The branch holds what was approved, and no tag publishes it any more: a person has to put the tag back.
+    Untagged,
     /// It goes on by itself once something that is watched comes back.
     Waiting,
     /// `spec.suspend` holds back what there is to do.
@@ -45,7 +47,7 @@ const PASSING: [&str; 6] = [
 
 impl Standing {
     /// All of them, in the order in which people look.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::UpToDate,
         Self::Step,
         Self::Draft,
@@ -53,6 +55,7 @@ impl Standing {
         Self::DeletionProposed,
         Self::Conflicts,
         Self::Gates,
+        Self::Untagged,
         Self::Failed,
         Self::Waiting,
         Self::Suspended,
@@ -91,6 +94,7 @@ impl Standing {
             Some(Lifecycle::Draft) => Self::Draft,
             Some(Lifecycle::Proposed) => Self::Proposed,
             Some(Lifecycle::DeletionProposed) => Self::DeletionProposed,
+            Some(Lifecycle::Published) | None if status.lost_its_tag() => Self::Untagged,
             Some(Lifecycle::Published) | None => Self::UpToDate,
         }
     }
@@ -115,6 +119,7 @@ impl Standing {
             Self::DeletionProposed => "deletion to approve",
             Self::Conflicts => "conflicts to decide",
             Self::Gates => "gates not true",
+            Self::Untagged => "tag to put back",
             Self::Waiting => "waiting",
             Self::Suspended => "suspended",
             Self::Failed => "failed",
@@ -132,6 +137,7 @@ impl Standing {
             Self::DeletionProposed => "−",
             Self::Conflicts => "≠",
             Self::Gates => "◇",
+            Self::Untagged => "⚑",
             Self::Waiting => "…",
             Self::Suspended => "‖",
             Self::Failed => "✕",
@@ -153,20 +159,20 @@ impl VariantStatus {
     /// Whether the branch holds what a variant of this generation is to have, and no tag publishes that: it has nothing to do,
     /// and what it is to have is not published.
     pub fn is_untagged(&self, generation: i64) -> bool {
-        let at_rest = Standing::of(self, generation) == Standing::UpToDate;
+        let standing = Standing::of(self, generation);
+        let at_rest = matches!(standing, Standing::UpToDate | Standing::Untagged);
         at_rest && self.published_generation != Some(generation) && self.drift() == Some("branch")
     }
 
-    /// A few words for where a variant of this generation stands. One whose approved state lost its tag has nothing to do, and
-    /// is not up to date all the same: a person has to put the tag back.
+    /// A few words for where a variant of this generation stands.
     pub fn words(&self, generation: i64) -> &'static str {
-        let lost = self
-            .condition("BranchChanged")
-            .is_some_and(|c| c.status == Status::True && c.reason == NOT_TAGGED);
-        match Standing::of(self, generation) {
-            Standing::UpToDate if lost => "tag to put back",
-            standing => standing.words(),
-        }
+        Standing::of(self, generation).words()
+    }
+
+    /// Whether what was approved last is on the branch, and no tag publishes it any more.
+    fn lost_its_tag(&self) -> bool {
+        let changed = self.condition("BranchChanged");
+        changed.is_some_and(|c| c.status == Status::True && c.reason == NOT_TAGGED)
     }
 
     /// How the downstream has left what was published of it: `branch` where the branch's directory was changed past us,
@@ -329,6 +335,7 @@ mod tests {
         lost.conditions.pop();
         lost.conditions.push(changed(NOT_TAGGED));
         assert_eq!(lost.words(2), "tag to put back");
+        assert_eq!(Standing::of(&lost, 2), Standing::Untagged);
         let mut draft = status(yes, Lifecycle::Draft, (0, 0));
         draft.conditions.push(changed(NOT_TAGGED));
         assert_eq!(draft.words(2), "draft to propose");

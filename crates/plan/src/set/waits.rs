@@ -114,10 +114,11 @@ const EARLY: [(Early, &str); 3] = [
 ];
 
 /// What a person is asked for, and how that is said of many.
-const ASKED: [(Standing, &str); 6] = [
+const ASKED: [(Standing, &str); 7] = [
     (Standing::Failed, "failed"),
     (Standing::Conflicts, "with conflicts to decide"),
     (Standing::Gates, "with gates that are not true"),
+    (Standing::Untagged, "with a tag to put back"),
     (Standing::Draft, "with a draft to propose"),
     (Standing::Proposed, "with a proposal to approve"),
     (Standing::DeletionProposed, "with a deletion to approve"),

@@ -205,8 +205,8 @@ document.addEventListener("submit", (event) => {
 if ($("plan") && new URLSearchParams(location.search).has("revision")) plan($("plan"));
 
 // ---- the grid.
-const MARKS = { unknown: "?", uptodate: "✓", step: "›", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };
-const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "draft", "waiting", "suspended", "unknown", "step", "uptodate"];
+const MARKS = { unknown: "?", uptodate: "✓", step: "›", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", untagged: "⚑", waiting: "…", suspended: "‖", failed: "✕" };
+const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "untagged", "draft", "waiting", "suspended", "unknown", "step", "uptodate"];
 const FIELDS = ["s", "r", "p", "k", "l", "c", "u", "m", "step"];
 // So many rows of cells are laid out and painted together, once they come into sight (board.css has their height).
 const ROWS = 8, SIZE = 20;

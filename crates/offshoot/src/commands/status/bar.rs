@@ -158,7 +158,7 @@ fn colour(standing: Standing) -> &'static str {
         Standing::DeletionProposed => "35",
         // Of the colours that can be chosen none lies between that of proposals and that of failures.
         Standing::Conflicts => "38;5;208",
-        Standing::Gates => "36",
+        Standing::Gates | Standing::Untagged => "36",
         Standing::Failed => "31",
         Standing::Step => "34",
         Standing::Waiting | Standing::Suspended | Standing::Unknown => "90",

@@ -111,6 +111,7 @@ pub(super) fn key(standing: Standing) -> &'static str {
         Standing::DeletionProposed => "deletion",
         Standing::Conflicts => "conflicts",
         Standing::Gates => "gates",
+        Standing::Untagged => "untagged",
         Standing::Waiting => "waiting",
         Standing::Suspended => "suspended",
         Standing::Failed => "failed",

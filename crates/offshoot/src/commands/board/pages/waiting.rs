@@ -55,6 +55,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
         Standing::Proposed,
         Standing::DeletionProposed,
         Standing::Gates,
+        Standing::Untagged,
         Standing::Draft,
     ];
     let (yours, others): (Vec<Standing>, Vec<Standing>) = order
@@ -113,7 +114,8 @@ fn lines(context: &Context<'_>) -> Waiting {
                 (Standing::DeletionProposed, _) if fleet.is_kept(target) => &mut kept,
                 (standing, _) => by.entry(standing).or_default(),
             };
-            let is_stuck = target.standing == Standing::Failed || target.revision.is_empty();
+            let is_stuck = matches!(target.standing, Standing::Failed | Standing::Untagged)
+                || target.revision.is_empty();
             lines.push(Line {
                 variant: variant.clone(),
                 revision: target.revision.clone(),
