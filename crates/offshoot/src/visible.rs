@@ -34,6 +34,14 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// So many of something, in words.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
 /// Control characters, marks of direction, and what has no width: Unicode's categories `Cc` and `Cf` as far as they occur
 /// outside of single scripts.
 fn is_obeyed(c: char) -> bool {

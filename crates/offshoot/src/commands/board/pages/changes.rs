@@ -4,13 +4,14 @@ use maud::{Markup, html};
 use model::Lifecycle;
 use serde_json::Value;
 
-use super::layout::{command, counted, stage};
+use super::layout::{command, stage};
 use super::{Context, nothing, verbs};
 use crate::client::lifecycle;
 use crate::commands::board::actions;
 use crate::commands::board::classes::Grouped;
 use crate::commands::board::fleet::Revision;
 use crate::planning;
+use crate::visible::counted;
 
 /// How many members and values a page shows.
 const SHOWN: usize = 200;

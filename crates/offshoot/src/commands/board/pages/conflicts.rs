@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use model::{Conflict, ConflictValue, Lifecycle};
 
-use super::layout::{NOT_ALLOWED, command, counted, entries};
+use super::layout::{NOT_ALLOWED, command, entries};
 use super::{Context, nothing};
 use crate::client::lifecycle;
 use crate::commands::board::fleet::{name, tree};
-use crate::visible::visible;
+use crate::visible::{counted, visible};
 
 /// How many drafts a conflict names.
 const SHOWN: usize = 100;

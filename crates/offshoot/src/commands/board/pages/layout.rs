@@ -139,14 +139,6 @@ pub(super) fn command(text: &str) -> Markup {
     html! { div.command { code tabindex="0" { (text) } button.small type="button" data-copy=(text) { "Copy" } } }
 }
 
-/// So many of something, in words.
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    }
-}
-
 /// Why a button does not work.
 pub(super) const NOT_ALLOWED: &str = "Your roles do not allow this";
 

@@ -4,9 +4,8 @@ use maud::{Markup, html};
 use model::{FunctionResult, FunctionResultItem};
 use serde_json::Value;
 
-use super::layout::counted;
 use super::none;
-use crate::visible::visible;
+use crate::visible::{counted, visible};
 
 /// How many results of one function are shown.
 const SHOWN: usize = 50;

@@ -4,10 +4,11 @@ use maud::{Markup, html};
 use model::Lifecycle;
 
 use super::Context;
-use super::layout::{NOT_ALLOWED, counted, entries};
+use super::layout::{NOT_ALLOWED, entries};
 use crate::client::lifecycle;
 use crate::commands::board::actions::{self, DELETE};
 use crate::commands::board::fleet::{Fleet, conflicts};
+use crate::visible::counted;
 
 /// A revision and its tree, as it is shown.
 type Shown = (String, String);
