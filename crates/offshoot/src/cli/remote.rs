@@ -62,10 +62,15 @@ pub(crate) struct Which {
     pub(crate) plan: Option<PathBuf>,
     /// Only those of this class, also more than once. With --plan, its first eight digits are enough. Without, all 64: what
     /// open revisions change now is compared, and what is found is shown before anything is done.
-    #[arg(long = "class", value_name = "ID", conflicts_with = "names")]
+    #[arg(
+        long = "class",
+        value_name = "ID",
+        conflicts_with = "names",
+        group = "asked"
+    )]
     pub(crate) classes: Vec<String>,
-    /// With --class and without --plan: do not ask.
-    #[arg(long, requires = "classes", conflicts_with = "plan")]
+    /// With --class and without --plan, or with del --package: do not ask.
+    #[arg(long, requires = "asked", conflicts_with = "plan")]
     pub(crate) yes: bool,
     /// The tree of the one revision that is named (status.offshoot.tree): if it holds another one, nothing is done.
     #[arg(long, value_name = "TREE", requires = "names")]
@@ -82,8 +87,8 @@ pub(crate) struct DelArgs {
     pub(crate) which: Which,
     /// A whole package: its drafts, its published revisions (their deletion is proposed and approved) and its directory on
     /// the branch. With -l or --field-selector, in each repository in which a revision of it is selected. What a variant makes is
-    /// refused, or left.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["names", "plan", "classes"])]
+    /// refused, or left. What drafts and proposals hold goes for good: it asks first where there are any, or needs --yes.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["names", "plan", "classes"], group = "asked")]
     pub(crate) package: Option<String>,
     /// With --package: the repository, where several have a package of that name.
     #[arg(long, value_name = "NAME", requires = "package")]

@@ -70,10 +70,10 @@ async fn prepare(
         .iter()
         .filter(waits)
         .map(|draft| Entry {
-            class: None,
             namespace: draft.key.namespace.to_string(),
             name: draft.key.name.to_string(),
             tree: Some(draft.tree.to_string()),
+            ..Entry::default()
         })
         .collect();
     Ok((decisions, entries, lines))

@@ -348,10 +348,21 @@ async fn a_package_is_removed_for_good() {
         "{err}"
     );
     let (code, _, err) = run(&["rpkg", "del", "--package", "mine", "--dry-run"]);
-    let wanted = "Removing mine from deploy: 1 drafts and proposals, its directory on the branch, 1 published revisions with their tags.";
+    let wanted = "Removing mine from deploy: 1 draft or proposal, its directory on the branch, 1 published revision with its tag.";
     assert!(code == 0 && err.contains(wanted), "{err}");
-    assert!(revisions(&server).await.contains_key("deploy.mine.v2"));
+    assert!(
+        err.contains("what deploy.mine.v2 holds goes for good"),
+        "{err}"
+    );
+    // What a person's draft holds goes on no word but theirs.
+    let before = revisions(&server).await;
     let (code, out, err) = run(&["rpkg", "del", "--package", "mine"]);
+    assert!(
+        code == 64 && out.is_empty() && err.contains("nobody is here") && err.contains("--yes"),
+        "{out}{err}"
+    );
+    assert_eq!(revisions(&server).await, before);
+    let (code, out, err) = run(&["rpkg", "del", "--package", "mine", "--yes"]);
     assert!(
         code == 0 && out.ends_with("mine is gone from deploy\n"),
         "{out}{err}"

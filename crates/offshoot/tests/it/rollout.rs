@@ -89,6 +89,54 @@ pub(crate) async fn fleet(root: &Path) -> Process {
     server
 }
 
+/// What a plan foresees for closed steps is not made yet: it is counted, and no error.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_is_proposed_as_far_as_its_steps_are_open() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    said(root, "pause");
+    let next = DEPLOYMENT.replace("web:1.4", "web:1.5");
+    upstream(root, &next, "hunter1", Some("v2"));
+    until_there(&server, &format!("{REVISIONS}/blueprints.web.v2")).await;
+    until(&server, "Paused").await;
+    let file = root.join("plan.json");
+    let file = file.to_str().unwrap();
+    let (code, _, err) = typed(root, "data/kubeconfig", &["plan", "--out", file]);
+    assert_eq!(code, 2, "{err}");
+    let propose = || {
+        typed(
+            root,
+            "data/kubeconfig",
+            &["rpkg", "propose", "--plan", file],
+        )
+    };
+    let (code, out, err) = propose();
+    assert!(code == 0 && out.is_empty(), "{out}{err}");
+    let none = "3 of closed steps of a rollout left out: canary.web.packagevariant-2, deploy.web-00.packagevariant-2, deploy.web-01.packagevariant-2; none is made before its step opens";
+    assert!(err.contains(none), "{err}");
+    said(root, "resume");
+    let draft = "canary.web.packagevariant-2";
+    until_there(&server, &format!("{REVISIONS}/{draft}")).await;
+    let (code, out, err) = propose();
+    assert_eq!(
+        (code, out.as_str()),
+        (0, "canary.web.packagevariant-2 proposed\n"),
+        "{err}"
+    );
+    assert!(
+        err.contains("2 of closed steps of a rollout left out: deploy.web-00"),
+        "{err}"
+    );
+    // Of what is there and was approved it is said as ever.
+    let approved = typed(
+        root,
+        "data/kubeconfig",
+        &["rpkg", "approve", "--plan", file],
+    );
+    assert_eq!(approved.0, 0, "{approved:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rollout_is_held_halted_and_taken_back_by_hand() {
     let root = tempfile::tempdir().unwrap();
@@ -141,7 +189,7 @@ async fn a_rollout_is_held_halted_and_taken_back_by_hand() {
     assert_eq!(code, 0);
     until(&server, "Halted").await;
     let told = said(root, "status");
-    assert!(told.contains("1 member(s) rejected, more than 0"), "{told}");
+    assert!(told.contains("1 member rejected, more than 0"), "{told}");
     assert!(told.contains("- web-canary-web (canary)"), "{told}");
     assert!(told.contains("offshoot rollout retry web"), "{told}");
     let (_, why, _) = typed(root, "data/kubeconfig", &["why", "pvset/web"]);

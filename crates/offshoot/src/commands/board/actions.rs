@@ -73,10 +73,10 @@ pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, ExitFailure
         ));
     }
     let entries = request.entries.iter().map(|shown| Entry {
-        class: None,
         namespace: board.client.namespace.clone(),
         name: shown.name.clone(),
         tree: Some(shown.tree.clone()),
+        ..Entry::default()
     });
     let entries: Vec<Entry> = entries.collect();
     let answered = if request.verb == "resolve" {

@@ -15,6 +15,7 @@ use crate::client::{BULK, Client, collection};
 use crate::commands::waiting::waited;
 use crate::commands::{say, say_plain, write_out};
 use crate::exit::ExitFailure;
+use crate::visible::counted;
 
 /// The most entries of one request: its answer comes while somebody waits for it.
 const PIECE: usize = 2_500;
@@ -75,16 +76,14 @@ pub(crate) async fn run(
             n if n == failed => "wait until somebody decides their conflicts",
             _ => "failed, or wait until somebody decides their conflicts",
         };
-        let count = entries.len();
-        return Err(ExitFailure::new(format!(
-            "{failed} of {count} package revisions {what}"
-        )));
+        let of = counted(entries.len(), "package revision", "package revisions");
+        return Err(ExitFailure::new(format!("{failed} of {of} {what}")));
     };
     write_out(&out)?;
     let rest = entries.len() - all.len();
     Err(why.hint(format!(
-        "nobody answered for {rest} of {} package revisions, some may be done: the same command does the rest",
-        entries.len()
+        "nobody answered for {rest} of {}, some may be done: the same command does the rest",
+        counted(entries.len(), "package revision", "package revisions")
     )))
 }
 
@@ -315,10 +314,10 @@ mod tests {
 
     fn entry(namespace: &str, name: String) -> Entry {
         Entry {
-            class: None,
             namespace: namespace.to_owned(),
             name,
             tree: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
+            ..Entry::default()
         }
     }
 

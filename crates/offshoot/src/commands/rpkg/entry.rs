@@ -7,11 +7,13 @@ use crate::client::{Client, PACKAGES, collection};
 use crate::exit::ExitFailure;
 
 /// A revision, and the tree that was seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) tree: Option<String>,
+    /// The set and the variant that make it, where a plan says so: neither the variant nor the revision need be there yet.
+    pub(crate) member: Option<(String, String)>,
     /// The class that was seen, and what this one states for its inputs; an approval keeps it.
     pub(crate) class: Option<Value>,
 }
@@ -28,10 +30,10 @@ pub(in crate::commands) async fn selected(
         .await?;
     let entry = |object: &Value| {
         Some(Entry {
-            class: None,
             namespace: client.namespace.clone(),
             name: text(object, &["metadata", "name"])?,
             tree: text(object, &["status", "offshoot", "tree"]),
+            ..Entry::default()
         })
     };
     let entries: Vec<Entry> = items(&list).iter().filter_map(entry).collect();

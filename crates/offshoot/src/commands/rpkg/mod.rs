@@ -3,6 +3,7 @@
 //! Each revision is handled whatever becomes of the others: successes on standard output, everything else on
 //! standard error, exit code 1 if something was refused.
 
+mod agree;
 pub(super) mod alike;
 pub(super) mod bulk;
 pub(super) mod classify;
@@ -139,7 +140,7 @@ async fn delete(client: &Client, del: &DelArgs) -> Result<String, ExitFailure> {
         repository: del.repository.as_deref(),
         selection: Some((labels, fields)).filter(|s| *s != ("", "")),
     };
-    remove::package(client, going, del.which.dry_run).await
+    remove::package(client, going, (del.which.dry_run, del.which.yes)).await
 }
 
 pub(super) fn items(list: &Value) -> &[Value] {

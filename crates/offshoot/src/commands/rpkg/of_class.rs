@@ -3,13 +3,13 @@
 //! What is told is what is then asked for: each revision with the tree that was compared.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, IsTerminal as _};
 
 use futures::StreamExt as _;
 use package::changes::{HashKey, Inputs};
 use plan::revision::RevisionVerb;
 use serde_json::{Value, json};
 
+use super::agree::agreed;
 use super::alike::Stated;
 use super::classify::{Classified, Unclassified, classify};
 use super::entry::{self, Entry};
@@ -20,6 +20,7 @@ use crate::commands::waiting::waited;
 use crate::commands::{say, say_plain};
 use crate::exit::ExitFailure;
 use crate::planning;
+use crate::visible::counted;
 
 /// How many packages are fetched at once.
 const AT_ONCE: usize = 8;
@@ -54,9 +55,10 @@ pub(super) async fn entries(
         let closed = steps::closed(client).await;
         let (left, open) = found
             .into_iter()
-            .partition(|(open, _)| closed.contains(&open.name));
+            .partition(|(open, _)| closed.revisions.contains(&open.name));
         let left: Vec<OfClass> = left;
-        steps::tell(left.iter().map(|(one, _)| one.name.as_str()));
+        let names: Vec<&str> = left.iter().map(|(one, _)| one.name.as_str()).collect();
+        steps::tell(&names, 0);
         found = open;
     }
     if found.is_empty() {
@@ -68,7 +70,16 @@ pub(super) async fn entries(
     }
     say_plain(&page(&found));
     if !which.dry_run && !which.yes {
-        agreed(verb, found.len())?;
+        let what = lifecycle::asked(verb);
+        let revisions = counted(
+            found.len(),
+            "package revision, as it is",
+            "package revisions, as they are",
+        );
+        agreed(
+            &format!("{what} {revisions} now?"),
+            "--yes takes whatever is found; --dry-run only says it; --plan FILE binds it to a plan",
+        )?;
     }
     let mut entries: Vec<Entry> = found
         .into_iter()
@@ -77,6 +88,7 @@ pub(super) async fn entries(
             name: open.name,
             tree: Some(open.tree).filter(|tree| !tree.is_empty()),
             class: Some(class.seen()),
+            member: None,
         })
         .collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -201,23 +213,4 @@ fn page(found: &[OfClass]) -> String {
         planning::class_page(&class.unwrap_or_default(), &names)
     });
     told.collect()
-}
-
-/// Asks whoever sits at the terminal.
-fn agreed(verb: RevisionVerb, count: usize) -> Result<(), ExitFailure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(ExitFailure::usage("nobody is here to say whether that is what was meant")
-            .hint("--yes takes whatever is found; --dry-run only says it; --plan FILE binds it to a plan"));
-    }
-    let what = lifecycle::asked(verb);
-    say_plain(&format!(
-        "{what} {count} package revisions, as they are now? [y/N] "
-    ));
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    read.map_err(|e| ExitFailure::of("read the answer", &e))?;
-    match answer.trim() {
-        "y" | "Y" | "yes" => Ok(()),
-        _ => Err(ExitFailure::new("nothing was done")),
-    }
 }

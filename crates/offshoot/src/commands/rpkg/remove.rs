@@ -6,12 +6,14 @@ use model::Lifecycle::{self, DeletionProposed, Draft, Proposed, Published};
 use plan::revision::RevisionVerb;
 use serde_json::{Value, json};
 
+use super::agree::agreed;
 use super::bulk::{self, Asked};
 use super::entry::{self, Entry};
 use super::{is_open, items, text};
 use crate::client::{Client, PACKAGES, VARIANTS, collection, lifecycle};
 use crate::commands::{say, write_out};
 use crate::exit::ExitFailure;
+use crate::visible::counted;
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
@@ -32,11 +34,12 @@ type InOne = (String, Vec<Value>);
 /// Removes every revision of a package; what is to be printed.
 ///
 /// # Errors
-/// There is none, it is not said where, a variant would make it again, or something was refused.
+/// There is none, it is not said where, a variant would make it again, nobody agreed that drafts go with what they hold, or
+/// something was refused.
 pub(super) async fn package(
     client: &Client,
     going: Going<'_>,
-    dry_run: bool,
+    (dry_run, yes): (bool, bool),
 ) -> Result<String, ExitFailure> {
     let name = going.name;
     let revisions = revisions(client, name, going.repository).await?;
@@ -56,6 +59,17 @@ pub(super) async fn package(
     }
     if dry_run {
         return Ok(String::new());
+    }
+    let open = all
+        .iter()
+        .flat_map(|(_, revisions)| open(revisions))
+        .count();
+    if open > 0 && !yes {
+        let lost = counted(open, "draft or proposal holds", "drafts and proposals hold");
+        agreed(
+            &format!("Remove it, and what {lost}?"),
+            "--yes removes drafts and proposals, too; --dry-run only says what would go",
+        )?;
     }
     let of = |wanted: &[Lifecycle]| -> Vec<Entry> {
         let some = all
@@ -120,8 +134,12 @@ async fn without_makers(
     }
     if let Some((place, why)) = made.first() {
         let count = made.len();
+        let places = match count {
+            1 => format!("in {place}"),
+            _ => format!("in {count} repositories, {place} among them,"),
+        };
         say(&format!(
-            "skipped: in {count} repositories, {place} among them, a variant makes it: {}",
+            "skipped: {places} a variant makes it: {}",
             why.text().trim_end()
         ));
     }
@@ -215,35 +233,43 @@ async fn may_finish(client: &Client, name: &str, revisions: &[Value]) -> Result<
     .hint("offshoot rpkg propose-delete asks for the deletion; whoever may approve does it"))
 }
 
+/// The drafts and proposals of a package: what they hold is nowhere else.
+fn open(revisions: &[Value]) -> impl Iterator<Item = &Value> {
+    revisions.iter().filter(|r| !is_head(r) && is_open(r))
+}
+
 /// What is done, in one line.
 fn steps(name: &str, repository: &str, revisions: &[Value]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for revision in revisions {
-        let what = match (is_head(revision), is_open(revision)) {
-            (true, _) => "its directory on the branch",
-            (false, true) => "drafts and proposals",
-            (false, false) => "published revisions with their tags",
-        };
-        *counts.entry(what).or_default() += 1;
-    }
-    let open: Vec<String> = revisions
-        .iter()
-        .filter(|r| !is_head(r) && is_open(r))
+    let head = revisions.iter().filter(|r| is_head(r)).count();
+    let open: Vec<String> = open(revisions)
         .filter_map(|r| text(r, &["metadata", "name"]))
         .collect();
-    let parts: Vec<String> = counts
-        .into_iter()
-        .map(|(what, count)| match what {
-            "its directory on the branch" => what.to_owned(),
-            _ => format!("{count} {what}"),
-        })
-        .collect();
+    let published = revisions.len() - head - open.len();
+    let mut parts = Vec::new();
+    if !open.is_empty() {
+        parts.push(counted(
+            open.len(),
+            "draft or proposal",
+            "drafts and proposals",
+        ));
+    }
+    if head > 0 {
+        parts.push("its directory on the branch".to_owned());
+    }
+    if published > 0 {
+        let (one, many) = (
+            "published revision with its tag",
+            "published revisions with their tags",
+        );
+        parts.push(counted(published, one, many));
+    }
     format!(
         "Removing {name} from {repository}: {}. What was published stays in git's history{}",
         parts.join(", "),
-        match open.is_empty() {
-            true => ".".to_owned(),
-            false => format!("; what {} hold goes for good.", open.join(", ")),
+        match open.as_slice() {
+            [] => ".".to_owned(),
+            [one] => format!("; what {one} holds goes for good."),
+            _ => format!("; what {} hold goes for good.", open.join(", ")),
         }
     )
 }
@@ -256,9 +282,9 @@ fn is_head(revision: &Value) -> bool {
 
 fn entry(client: &Client, revision: &Value) -> Option<Entry> {
     Some(Entry {
-        class: None,
         namespace: client.namespace.clone(),
         name: text(revision, &["metadata", "name"])?,
         tree: text(revision, &["status", "offshoot", "tree"]),
+        ..Entry::default()
     })
 }

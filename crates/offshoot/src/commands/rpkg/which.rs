@@ -14,6 +14,7 @@ use crate::cli::remote::Which;
 use crate::client::Client;
 use crate::exit::ExitFailure;
 use crate::planning;
+use crate::visible::counted;
 
 /// Carries out a verb on whatever was named.
 ///
@@ -91,10 +92,10 @@ fn named(client: &Client, which: &Which) -> Result<Vec<Entry>, ExitFailure> {
     for name in &which.names {
         if !entries.iter().any(|known| known.name == *name) {
             entries.push(Entry {
-                class: None,
                 namespace: client.namespace.clone(),
                 name: name.clone(),
                 tree: which.expected_tree.clone(),
+                ..Entry::default()
             });
         }
     }
@@ -165,15 +166,16 @@ fn drafts(plan: &Value, classes: &[String]) -> Result<Vec<Entry>, ExitFailure> {
             continue;
         };
         let variant = text(target, &["variant"]).unwrap_or_default();
-        let namespace = variant
-            .split_once('/')
-            .map_or("", |(namespace, _)| namespace);
+        let (namespace, variant) = variant.split_once('/').unwrap_or_default();
         match text(target, &["tree"]) {
             Some(tree) => entries.push(Entry {
                 class: seen_class(plan, target),
                 namespace: namespace.to_owned(),
                 name: draft,
                 tree: Some(tree),
+                member: text(target, &["set"])
+                    .and_then(|set| Some(set.split_once('/')?.1.to_owned()))
+                    .map(|set| (set, variant.to_owned())),
             }),
             None => unbound.push(draft),
         }
@@ -183,9 +185,10 @@ fn drafts(plan: &Value, classes: &[String]) -> Result<Vec<Entry>, ExitFailure> {
         entries.sort_by(|a, b| a.namespace.cmp(&b.namespace));
         return Ok(entries);
     }
-    let (count, first) = (unbound.len(), unbound.first().cloned().unwrap_or_default());
+    let first = unbound.first().cloned().unwrap_or_default();
+    let revisions = counted(unbound.len(), "package revision", "package revisions");
     Err(ExitFailure::new(format!(
-        "the plan does not know what {count} package revisions will hold, {first} among them"
+        "the plan does not know what {revisions} will hold, {first} among them"
     ))
     .hint("plan against the server with the upstream published, and with --run-functions"))
 }
@@ -215,7 +218,8 @@ fn tell_classes(plan: &Value, entries: &[Entry]) {
         let class = list(plan, "classes").find(|class| api::str_at(class, &["id"]) == Some(id));
         let inputs = class.map(planning::class_inputs).unwrap_or_default();
         let id = id.get(..SHORT).unwrap_or(id);
-        crate::commands::say_plain(&format!("class {id}: {count} package revisions\n{inputs}"));
+        let revisions = counted(*count, "package revision", "package revisions");
+        crate::commands::say_plain(&format!("class {id}: {revisions}\n{inputs}"));
     }
     if let Some(more) = counts.len().checked_sub(TOLD).filter(|more| *more > 0) {
         crate::commands::say(&format!("and {more} more classes: the plan lists them"));
@@ -250,10 +254,10 @@ fn leaving(plan: &Value) -> Vec<Entry> {
             .filter(|r| api::str_at(r, &["fate"]) == Some(Fate::DELETION_PROPOSED));
         entries.extend(proposed.filter_map(|revision| {
             Some(Entry {
-                class: None,
                 namespace: namespace.to_owned(),
                 name: text(revision, &["name"])?,
                 tree: text(revision, &["tree"]),
+                ..Entry::default()
             })
         }));
     }
