@@ -55,8 +55,8 @@ pub use rendering::{read_render_status, write_render_status, write_result_list};
 pub use repository::read_repository;
 pub use resolutions::{conflict_key, read_resolutions, write_resolution};
 pub use resources::{
-    BINARY_FILES, EXECUTABLE_FILES, OVERSIZED_FILES, ResourcesUpdate, UNREAD_FILES, read_resources,
-    write_carried, write_left_out, write_resources,
+    BINARY_FILES, EXECUTABLE_FILES, OVERSIZED_FILES, ResourcesUpdate, UNREAD_FILES, UNSHOWN_DIGEST,
+    read_resources, write_carried, write_left_out, write_resources,
 };
 pub use revision::{
     RevisionInput, read_revision, read_revision_input, read_revision_update, write_revision,

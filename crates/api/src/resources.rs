@@ -18,6 +18,9 @@ pub const OVERSIZED_FILES: &str = "offshoot.dev/oversized-files";
 pub const UNREAD_FILES: &str = "offshoot.dev/unread-files";
 /// The annotation that lists the files that may be executed: texts tell no mode.
 pub const EXECUTABLE_FILES: &str = "offshoot.dev/executable-files";
+/// The annotation that stands for all that is not shown, links, modes and contents: two revisions in which it is equal differ in
+/// nothing of it.
+pub const UNSHOWN_DIGEST: &str = "offshoot.dev/unshown-digest";
 /// The annotation of an update that takes files away which are not shown: a JSON list of their paths. It is never
 /// stored.
 const REMOVE_FILES: &str = "offshoot.dev/remove-files";

@@ -40,6 +40,11 @@ impl Opaque {
         })
     }
 
+    /// Its id in git, in hexadecimal.
+    pub fn id(&self) -> String {
+        self.id.to_string()
+    }
+
     /// Whether it is carried because it is beyond a limit.
     pub fn is_hidden(&self) -> bool {
         self.hidden

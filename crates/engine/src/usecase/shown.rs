@@ -19,6 +19,8 @@ pub struct Shown {
     /// What is carried along unread, each with what it is: symlinks, submodules, names that no package may hold, and
     /// such as differ from another one in case alone.
     pub carried: BTreeMap<String, &'static str>,
+    /// What is not among the files, by its path: git's mode and id of it.
+    pub ids: BTreeMap<String, (u32, String)>,
 }
 
 /// The files of a revision, as its record names them.
@@ -52,5 +54,10 @@ pub(crate) async fn resources_within(engine: &Engine, key: &ObjectKey) -> Result
         files: snapshot.files.clone(),
         left_out: beyond.into_iter().map(|b| (b.path, b.why)).collect(),
         carried: carried.map(|o| (path(o), o.what())).collect(),
+        ids: snapshot
+            .opaque
+            .iter()
+            .map(|o| (path(o), (o.mode, o.id())))
+            .collect(),
     })
 }

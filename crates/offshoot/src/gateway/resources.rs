@@ -1,11 +1,14 @@
 //! `packagerevisionresources`: the files of package revisions. No watch (A6).
 
+use std::collections::BTreeMap;
+
 use apiserver::ResourceName;
 use apiserver::gateway::{Call, CallAnswer, Refusal, RefusalClass, Verb};
-use engine::usecase::{Preconditions, Save};
+use engine::usecase::{Preconditions, Save, Shown};
 use model::{Files, ObjectKey, PackagePath};
 use objects::select::FieldTerm;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::refusal::{invalid, refusal};
 use super::{PackageGateway, caller, key, unsupported};
@@ -25,7 +28,32 @@ async fn read(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result<
     let mut object = api::write_resources(&shown.revision, &shown.files);
     api::write_left_out(&mut object, &shown.left_out);
     api::write_carried(&mut object, &shown.carried);
+    if let Some(digest) = unshown(&object, &shown) {
+        object["metadata"]["annotations"][api::UNSHOWN_DIGEST] = digest.into();
+    }
     Ok(object)
+}
+
+/// Stands for all that an object of files does not show; `None` where it shows everything.
+fn unshown(object: &Value, shown: &Shown) -> Option<String> {
+    let binary = api::str_at(object, &["metadata", "annotations", api::BINARY_FILES]);
+    let binary: Vec<String> = serde_json::from_str(binary.unwrap_or("[]")).unwrap_or_default();
+    let mut all: BTreeMap<String, String> = shown
+        .ids
+        .iter()
+        .map(|(path, (mode, id))| (path.clone(), format!("{mode:o} {id}")))
+        .collect();
+    for path in binary {
+        let file = PackagePath::parse(&path).ok()?;
+        let file = shown.files.get(&file)?;
+        let id = file.id()?;
+        all.insert(path, format!("{:?} {id}", file.mode()));
+    }
+    if all.is_empty() {
+        return None;
+    }
+    let hash = Sha256::digest(json!(all).to_string());
+    Some(hash.iter().map(|b| format!("{b:02x}")).collect())
 }
 
 /// A revision of which no file can be shown, as its package is beyond a limit: it says so, and hides no other one.

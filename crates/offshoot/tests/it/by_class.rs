@@ -26,35 +26,33 @@ async fn with_functions(root: &Path) -> (Process, String) {
     }
     let next = DEPLOYMENT.replace("web:1.4", "web:1.5");
     upstream(root, &next, "hunter2", None);
-    let work = checkout(root, "blueprints");
-    let commit = |args: &[&str]| drop(git(&work, args));
-    commit(&["add", "--all"]);
-    commit(&[
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@y.z",
-        "commit",
-        "--quiet",
-        "-m",
-        "next",
-    ]);
-    commit(&["push", "--quiet", "origin", "HEAD:refs/heads/next"]);
-    let foretold = document(root, &["--upstream", "blueprints/web@v2=next"]);
-    assert_eq!(
-        foretold["classes"].as_array().unwrap().len(),
-        1,
-        "{foretold:#}"
-    );
-    let class = foretold["classes"][0]["id"].as_str().unwrap().to_owned();
-    assert_eq!(foretold["classes"][0]["count"], COUNT);
-    commit(&["tag", "web/v2"]);
-    commit(&["push", "--quiet", "origin", "web/v2"]);
+    let class = released(root, "v2", COUNT);
     until_there(&server, &format!("{REVISIONS}/blueprints.web.v2")).await;
     for number in 0..COUNT {
         until_there(&server, &format!("{REVISIONS}/{}", draft(number))).await;
     }
     (server, class)
+}
+
+/// Plans what stands in the checkout of the blueprints, and tags it; the id of the one class of what it changes.
+fn released(root: &Path, tag: &str, count: usize) -> String {
+    let work = checkout(root, "blueprints");
+    let commit = |args: &[&str]| drop(git(&work, args));
+    commit(&["add", "--all"]);
+    let who = ["-c", "user.name=x", "-c", "user.email=x@y.z"];
+    commit(&[&who[..], &["commit", "--quiet", "-m", "next"]].concat());
+    commit(&["push", "--quiet", "origin", "HEAD:refs/heads/next"]);
+    let supposed = format!("blueprints/web@{tag}=next");
+    let foretold = document(root, &["--upstream", &supposed]);
+    assert_eq!(
+        foretold["classes"].as_array().unwrap().len(),
+        1,
+        "{foretold:#}"
+    );
+    assert_eq!(foretold["classes"][0]["count"], count);
+    commit(&["tag", &format!("web/{tag}")]);
+    commit(&["push", "--quiet", "origin", &format!("web/{tag}")]);
+    foretold["classes"][0]["id"].as_str().unwrap().to_owned()
 }
 
 fn draft(number: usize) -> String {
@@ -123,6 +121,66 @@ async fn a_class_without_a_plan_is_found_told_asked_for_and_kept() {
             "{one}"
         );
     }
+}
+
+/// F3: a link and a file that is no text keep no package out of a class while they stay as they are; where they change, a plan
+/// alone compares them.
+#[tokio::test(flavor = "multi_thread")]
+async fn links_and_binaries_that_stay_are_compared_without_a_plan() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = started(root).await;
+    let web = checkout(root, "blueprints").join("web");
+    let logo = |byte: u8| std::fs::write(web.join("logo.png"), [0x89, b'P', 0, byte]).unwrap();
+    logo(1);
+    std::os::unix::fs::symlink("deployment.yaml", web.join("link")).unwrap();
+    upstream(root, DEPLOYMENT, "hunter1", Some("v2"));
+    until_there(&server, &format!("{REVISIONS}/blueprints.web.v2")).await;
+    server.create(SETS, &set(2)).await;
+    let drafts = async |number: usize| {
+        for package in ["web-00", "web-01"] {
+            let draft = format!("deploy.{package}.packagevariant-{number}");
+            until_there(&server, &format!("{REVISIONS}/{draft}")).await;
+        }
+    };
+    let publish = |selection: &[&str], said: &str| {
+        for verb in ["propose", "approve"] {
+            let (code, out, err) = admin(root, &[&["rpkg", verb], selection].concat());
+            assert_eq!((code, out.lines().count()), (0, 2), "{out}{err}");
+            assert!(err.contains(said), "{err}");
+        }
+    };
+    let all = ["--field-selector", "spec.repository=deploy"];
+    drafts(1).await;
+    publish(&all, "");
+
+    let next = |version: &str| DEPLOYMENT.replace("web:1.4", version);
+    upstream(root, &next("web:1.5"), "hunter1", None);
+    let class = released(root, "v3", 2);
+    drafts(2).await;
+    let (code, out, err) = admin(root, &[&["rpkg", "diff"], &all[..]].concat());
+    assert_eq!(code, 2, "{out}{err}");
+    assert!(
+        !format!("{out}{err}").contains("not compared"),
+        "{out}{err}"
+    );
+    publish(&["--class", &class, "--yes"], "2 package revisions");
+
+    logo(2);
+    upstream(root, &next("web:1.6"), "hunter1", None);
+    let class = released(root, "v4", 2);
+    drafts(3).await;
+    let (code, out, err) = admin(root, &["rpkg", "propose", "--class", &class, "--yes"]);
+    assert!(code == 0 && out.is_empty(), "{out}{err}");
+    assert!(
+        err.contains("2 without a class here (links, or files that"),
+        "{err}"
+    );
+    let (_, out, err) = admin(root, &[&["rpkg", "diff"], &all[..]].concat());
+    assert!(
+        out.contains("is not compared") && err.is_empty(),
+        "{out}{err}"
+    );
 }
 
 /// What the last approvals say of classes.

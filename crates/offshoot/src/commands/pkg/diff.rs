@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::findings;
 use crate::cli::local::{DiffArgs, Format};
+use crate::commands::rpkg::contents::differences;
 use crate::commands::write_out;
 use crate::exit::ExitFailure;
 use crate::folder;
@@ -15,7 +16,7 @@ const CHANGES: u8 = 2;
 pub(super) fn run(args: &DiffArgs) -> Result<ExitCode, ExitFailure> {
     let before = folder::read(&args.before)?;
     let after = folder::read(&args.after)?;
-    let all = package::merge::diff(&before, &after);
+    let all = differences(&before, &after);
     write_out(&match args.format {
         Format::Text => findings::differences(&all),
         Format::Json => findings::differences_json(&all),

@@ -70,7 +70,10 @@ pub(in crate::commands) fn differences(all: &[Difference]) -> String {
             &difference.path
         };
         if difference.is_form() {
-            _ = writeln!(out, "  ~ {path}: only the form differs");
+            _ = writeln!(
+                out,
+                "  ~ {path}: no value differs, only comments, order or how it is written"
+            );
             continue;
         }
         if matches!(

@@ -73,7 +73,7 @@ impl ClassOfOpen {
 /// Fetches a revision and what is published, and puts the difference into a class. Hashes of Secrets in it are made with a key.
 ///
 /// # Errors
-/// The server's own message; or it holds what is not shown, so that nobody here can tell its class.
+/// The server's own message; or it changes what is not shown, so that nobody here can tell its class.
 pub(in crate::commands) async fn classify(
     client: &Client,
     open: &Unclassified,
@@ -114,9 +114,10 @@ async fn sides(
     };
     let none = Contents::none();
     let both = [before.as_ref().unwrap_or(&none), &after];
-    if both.iter().any(|side| !side.complete) {
+    // What stays as it is changes no class.
+    if !both.iter().all(|side| side.same_unshown(&after)) {
         return Err(ExitFailure::new(
-            "it has links, or files that are binary or too large to be shown",
+            "links, or files that are binary or too large to be shown, are not the same in it: a plan compares them",
         ));
     }
     let tree = Some(open.tree.as_str());

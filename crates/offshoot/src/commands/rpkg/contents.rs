@@ -24,6 +24,8 @@ pub(in crate::commands) struct Contents {
     pub(in crate::commands) files: Files,
     /// Whether they are all of it: links, and files that are binary or too large, are not among them.
     pub(in crate::commands) complete: bool,
+    /// Stands for the rest, where a server tells it.
+    unshown: Option<String>,
 }
 
 impl Contents {
@@ -32,7 +34,14 @@ impl Contents {
         Self {
             files: Files::new(),
             complete: true,
+            unshown: None,
         }
+    }
+
+    /// Whether two revisions hold the same beside their texts, as far as that is known.
+    pub(in crate::commands) fn same_unshown(&self, other: &Self) -> bool {
+        let equal = self.unshown.is_some() && self.unshown == other.unshown;
+        equal || (self.complete && other.complete)
     }
 }
 
@@ -65,7 +74,12 @@ fn read(resources: &Value) -> Result<Contents, ExitFailure> {
         let bytes: Arc<[u8]> = text.as_str().unwrap_or_default().as_bytes().into();
         files.insert(path, File::New { mode, bytes });
     }
-    Ok(Contents { files, complete })
+    let unshown = Some(noted(api::UNSHOWN_DIGEST)).filter(|digest| !digest.is_empty());
+    Ok(Contents {
+        files,
+        complete,
+        unshown,
+    })
 }
 
 /// All differences of the texts, and of the modes of files that both have.
@@ -102,7 +116,7 @@ pub(in crate::commands) fn may_hide(
     match known {
         [Some(one), Some(other)] if one == other => false,
         [Some(_), Some(_)] if same(&before.files, &after.files) => true,
-        _ => !(before.complete && after.complete),
+        _ => !before.same_unshown(after),
     }
 }
 
@@ -141,6 +155,16 @@ mod tests {
                 "{key}"
             );
         }
+        // What is not shown is the same, and what is shown is not; or the other way round.
+        let logo = |digest: &str, text: &str| {
+            let noted = json!({ api::BINARY_FILES: "[\"logo.png\"]", api::UNSHOWN_DIGEST: digest });
+            of(&noted, text)
+        };
+        let trees = [Some("1"), Some("2")];
+        assert!(!may_hide([&logo("x", "a"), &logo("x", "b")], trees));
+        assert!(may_hide([&logo("x", "a"), &logo("y", "b")], trees));
+        assert!(may_hide([&logo("x", "a"), &logo("y", "a")], trees));
+        assert!(may_hide([&logo("x", "a"), &plain], trees));
         let changed = of(&json!({}), "b");
         assert!(!may_hide([&plain, &changed], [Some("1"), Some("2")]));
         // A server that does not tell modes, and a mode that differs.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use model::Files;
+use model::{ConflictValue, Files};
 use package::changes::{ClassId, ContentChange, Inputs, aside, changes};
 use package::merge::Difference;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::{entry, items, text, upgrade};
 use crate::cli::fleet::{Against, RevisionDiffArgs};
 use crate::client::{Client, PACKAGES, collection};
 use crate::commands::pkg::findings;
-use crate::commands::{say, write_out};
+use crate::commands::write_out;
 use crate::exit::ExitFailure;
 pub(in crate::commands) use upgrade::published;
 
@@ -152,7 +152,7 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Exi
     let shared = uses.into_iter().filter(|(_, count)| *count > 1);
     let mut known: BTreeMap<String, Arc<Contents>> = BTreeMap::new();
     for (name, _) in shared {
-        let files = Arc::new(files(client, &name).await?);
+        let files = Arc::new(contents(client, &name).await?);
         known.insert(name, files);
     }
     let known = &known;
@@ -167,10 +167,10 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Exi
             None => Arc::new(Contents::none()),
             Some(base) => match known.get(base) {
                 Some(files) => Arc::clone(files),
-                None => Arc::new(files(client, base).await?),
+                None => Arc::new(contents(client, base).await?),
             },
         };
-        let after = files(client, &name).await?;
+        let after = contents(client, &name).await?;
         let differences = differences(&before.files, &after.files);
         let trees = trees.each_ref().map(|tree| tree.as_deref());
         let unseen = may_hide([&before, &after], trees);
@@ -194,21 +194,35 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Exi
     all.into_iter().collect()
 }
 
-async fn files(client: &Client, name: &str) -> Result<Contents, ExitFailure> {
-    let found = contents(client, name).await?;
-    if !found.complete {
-        say(&format!(
-            "Warning: {name} has links, or files that are binary or too large; they are not compared"
-        ));
-    }
-    Ok(found)
-}
-
-/// What the Kptfile keeps about the package, which every upgrade and render writes.
+/// What the Kptfile keeps about the package, which every upgrade and render writes; gates of ours, too.
 pub(in crate::commands) fn is_bookkeeping(difference: &Difference) -> bool {
     let kept = ["upstream", "upstreamLock", "status"];
     let top = difference.path.split(['.', '[']).next().unwrap_or_default();
-    difference.file.file_name() == "Kptfile" && kept.contains(&top)
+    let is_kept = kept.contains(&top) || is_gate_of_ours(difference);
+    difference.file.file_name() == "Kptfile" && is_kept
+}
+
+/// Whether nothing but readiness gates of ours comes or goes: what they wait for is told as what it is.
+fn is_gate_of_ours(difference: &Difference) -> bool {
+    let at_gates = difference.path == "info" || difference.path.starts_with("info.readinessGates");
+    let ours = |gate: &Value| {
+        let kind = gate.get("conditionType").and_then(Value::as_str);
+        kind.is_some_and(|kind| kind.starts_with("offshoot.dev/"))
+    };
+    let side = |side: &ConflictValue| match side {
+        ConflictValue::Absent => true,
+        ConflictValue::Hash(_) => false,
+        ConflictValue::Json(text) => match serde_json::from_str(text) {
+            Ok(Value::Array(gates)) => gates.iter().all(ours),
+            Ok(Value::Object(map)) => {
+                let gates = map.get("readinessGates").and_then(Value::as_array);
+                let alone = map.len() == 1 && gates.is_some_and(|all| all.iter().all(ours));
+                alone || ours(&Value::Object(map))
+            }
+            _ => false,
+        },
+    };
+    at_gates && side(&difference.before) && side(&difference.after)
 }
 
 /// Revisions that change the same.
@@ -295,7 +309,12 @@ fn as_text(groups: &[Group], against: Against) -> String {
         let inputs: Vec<&Inputs> = group.inputs.iter().collect();
         let differences = alike::named(&group.differences, &inputs);
         out.push_str(&findings::differences(&differences));
-        for file in &group.form {
+        // Of a file in which nothing else differs that is said already.
+        let said = |file: &&String| {
+            let mut all = differences.iter();
+            all.any(|d| d.is_form() && d.file.as_str() == file.as_str())
+        };
+        for file in group.form.iter().filter(|file| !said(file)) {
             _ = writeln!(
                 out,
                 "and in {file} comments, order or how values are written"

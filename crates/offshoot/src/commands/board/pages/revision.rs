@@ -215,7 +215,9 @@ fn unified(before: &Files, after: &Files) -> String {
 }
 
 async fn files(context: &Context<'_>, own: &str) -> Result<Markup, ExitFailure> {
-    let Contents { files, complete } = contents(&context.board.client, own).await?;
+    let Contents {
+        files, complete, ..
+    } = contents(&context.board.client, own).await?;
     let does = format!("offshoot rpkg pull {own} {own}{}", context.board.flags);
     Ok(html! {
         (command(&does))

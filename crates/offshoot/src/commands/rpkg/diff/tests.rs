@@ -173,3 +173,28 @@ fn what_the_kptfile_keeps_is_no_change_of_the_package() {
     let paths: Vec<&str> = all.iter().map(|d| d.path.as_str()).collect();
     assert_eq!(paths, ["info.site"]);
 }
+
+/// A gate that waits for conflicts comes and goes with them; one of somebody's is theirs to see.
+#[test]
+fn gates_of_ours_are_no_change_of_the_package() {
+    let with = |info: &str| -> Files {
+        let text = format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {{name: a}}\n{info}");
+        [(PackagePath::parse("Kptfile").unwrap(), File::text(text))]
+            .into_iter()
+            .collect()
+    };
+    let gates = |all: &str| with(&format!("info: {{readinessGates: [{all}]}}\n"));
+    let told = |before: &Files, after: &Files| {
+        let mut all = package::merge::diff(before, after);
+        all.retain(|d| !is_bookkeeping(d));
+        all.len()
+    };
+    let ours = gates("{conditionType: offshoot.dev/Conflicts}");
+    let theirs = gates("{conditionType: team/Reviewed}");
+    let both = gates("{conditionType: team/Reviewed}, {conditionType: offshoot.dev/Conflicts}");
+    assert_eq!(told(&with(""), &ours), 0);
+    assert_eq!(told(&ours, &with("")), 0);
+    assert_eq!(told(&theirs, &both), 0);
+    assert_eq!(told(&with(""), &theirs), 1);
+    assert_eq!(told(&with(""), &both), 1);
+}
