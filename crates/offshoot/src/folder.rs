@@ -19,13 +19,30 @@ const LARGEST: u64 = 64 << 20;
 /// # Errors
 /// It cannot be read, or holds a name that no package may have.
 pub(crate) fn read(directory: &Path) -> Result<Files, ExitFailure> {
+    Ok(read_all(directory)?.files)
+}
+
+/// What a directory holds.
+#[derive(Debug, Default)]
+pub(crate) struct Folder {
+    /// Its files.
+    pub(crate) files: Files,
+    /// What is no plain file and was left out, by its path within: links, pipes, sockets.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Reads a directory, and names what was left out.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_all(directory: &Path) -> Result<Folder, ExitFailure> {
     if !directory.is_dir() {
         return Err(ExitFailure::new(format!(
             "{} is no directory",
             directory.display()
         )));
     }
-    let mut files = Files::new();
+    let mut found = Folder::default();
     let mut waiting = vec![directory.to_path_buf()];
     while let Some(place) = waiting.pop() {
         let failed =
@@ -40,11 +57,16 @@ pub(crate) fn read(directory: &Path) -> Result<Files, ExitFailure> {
                 waiting.push(entry.path());
             } else if kind.is_file() {
                 let (path, file) = read_file(directory, &entry.path())?;
-                files.insert(path, file);
+                found.files.insert(path, file);
+            } else {
+                let path = entry.path();
+                let inside = path.strip_prefix(directory).unwrap_or(&path);
+                found.left_out.push(inside.display().to_string());
             }
         }
     }
-    Ok(files)
+    found.left_out.sort();
+    Ok(found)
 }
 
 fn read_file(directory: &Path, path: &Path) -> Result<(PackagePath, File), ExitFailure> {

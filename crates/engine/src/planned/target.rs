@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Class, Files, ObjectKey, Revision, Status};
+use model::{Class, Files, ObjectKey, Revision, Standing, Status};
 use package::changes::{self, ClassId, Inputs};
 use plan::variant::{BaseRef, Observed, Plan, RevisionRef, Subject, VariantStep};
 
@@ -227,10 +227,15 @@ fn stays(o: &Observed, decided: &Plan, mut target: PlannedTarget) -> PlannedTarg
         for hint in hints {
             target.why.1.push_str(&format!("; {hint}"));
         }
-    } else if o.unreadable.is_some() || decided.report.waits {
+    } else if o.unreadable.is_some() || decided.report.waits || passes(&decided.status) {
         target.verdict = Verdict::Unknown;
     }
     target
+}
+
+/// Whether what a variant waits for passes by itself, whichever of its repositories it is.
+fn passes(status: &model::VariantStatus) -> bool {
+    Standing::of(status, status.observed_generation) == Standing::Waiting
 }
 
 /// A draft's step: what it would make.
@@ -245,7 +250,8 @@ async fn draft(
         Err(Error::Stopped) => return Err(Error::Stopped),
         Err(error) => {
             target.why = error.reason();
-            target.verdict = match error.class() {
+            // What passes by itself, a repository that is away as well: nobody knows what comes of it then.
+            target.verdict = match error.retry_class() {
                 Class::Unavailable => Verdict::Unknown,
                 _ => Verdict::Failed,
             };

@@ -28,6 +28,7 @@ pub(crate) fn refused(code: u16, answer: &Value) -> ExitFailure {
         403 => failure.of_class(Class::Denied),
         404 => failure.of_class(Class::NotFound),
         409 => failure.of_class(Class::Conflict),
+        413 => failure.of_class(Class::Limit),
         _ => failure,
     }
 }

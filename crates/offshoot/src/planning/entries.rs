@@ -126,8 +126,10 @@ fn whole(change: &Value, hash: &str, known: &BTreeMap<&str, &str>) -> String {
         line.push_str(&format!("  {path}: {value}"));
     }
     let more = fields.len().saturating_sub(FIELDS) as u64 + super::number(change, "more");
-    if more > 0 {
-        line.push_str(&format!("  and {more} more fields"));
+    match more {
+        0 => {}
+        1 => line.push_str("  and 1 more field"),
+        _ => line.push_str(&format!("  and {more} more fields")),
     }
     line + "  " + hash
 }

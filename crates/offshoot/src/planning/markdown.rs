@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::classes::{NAMED, members, values, values_listed, who_and_what};
 use super::entries::entries;
 use super::table::{
-    by_key, decide, fates, fuses, letters, place, sides, sorted, stays, steps, upstreams,
+    by_key, decide, fates, fuses, letters, parted, place, sides, sorted, stays, steps, upstreams,
 };
 use super::{inexact, list, number, short, text, who};
+use crate::visible::counted;
 
 /// The most bytes of a comment.
 pub(crate) const LIMIT: usize = 65_536;
@@ -158,11 +159,11 @@ fn conflicts(document: &Value, most: usize, out: &mut String) {
         let line = format!("{}: {}", place(conflict), sides(all)).replace('`', "'");
         let names: Vec<&str> = all.iter().take(NAMED).map(|(name, _)| *name).collect();
         let rest = if all.len() > NAMED { " …" } else { "" };
-        let (count, names) = (all.len(), names.join(", "));
+        let (count, names) = (counted(all.len(), "target", "targets"), names.join(", "));
         let command = decide(key).replace("offshoot", "`offshoot");
         _ = writeln!(
             out,
-            "* `{key}`, {count} targets ({names}{rest}): `{line}`; {command}`"
+            "* `{key}`, {count} ({names}{rest}): `{line}`; {command}`"
         );
     }
     more(all.len(), most, out);
@@ -181,18 +182,27 @@ fn more(count: usize, most: usize, out: &mut String) {
 }
 
 fn rest(document: &Value, most: usize, out: &mut String) {
+    let (leave, stay) = parted(document);
+    let all = |key| list(document, key).collect::<Vec<_>>();
     let sections = [
-        ("leaving", "Leaving", "variant", "why"),
-        ("failed", "Failed", "variant", "message"),
-        ("unknown", "Unknown", "what", "why"),
+        ("leaving", "Leaving", "variant", "why", leave),
+        (
+            "",
+            "Staying, and giving up revisions",
+            "variant",
+            "why",
+            stay,
+        ),
+        ("failed", "Failed", "variant", "message", all("failed")),
+        ("unknown", "Unknown", "what", "why", all("unknown")),
     ];
-    for (key, title, what, why) in sections {
-        let count = list(document, key).count();
+    for (key, title, what, why, all) in sections {
+        let count = all.len();
         if count == 0 {
             continue;
         }
         _ = writeln!(out, "\n**{title}: {count}**\n");
-        for one in list(document, key).take(told(most)) {
+        for one in all.into_iter().take(told(most)) {
             let why = text(one, why).lines().next().unwrap_or_default();
             let what = match key {
                 "failed" => who(one),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::classes::{NAMED, Told, members, of_class, values_listed, wanted};
 use super::entries::entries;
 use super::{inexact, list, number, short, text, verdict, who};
-use crate::visible::visible;
+use crate::visible::{counted, visible};
 
 /// How many conflicts, leaving variants or failures are told one by one.
 const TOLD: usize = 20;
@@ -109,7 +109,12 @@ fn head(document: &Value, out: &mut String) {
         "{} fail",
         counts.get("failed").copied().unwrap_or_default()
     ));
-    _ = writeln!(out, "plan {plan}: {total} targets: {}\n", said.join(" · "));
+    let unknown = counts.get("unknown").copied().unwrap_or_default();
+    if unknown > 0 {
+        said.push(format!("{unknown} unknown"));
+    }
+    let targets = counted(total, "target", "targets");
+    _ = writeln!(out, "plan {plan}: {targets}: {}\n", said.join(" · "));
 }
 
 /// How many targets of a set change in each step of its rollout; nothing without a rollout.
@@ -152,7 +157,7 @@ pub(super) fn upstreams(document: &Value, set: Option<&str>) -> String {
             let end = upstream.get(key).unwrap_or(&Value::Null);
             text(end, "revision").to_owned()
         };
-        let from = Some(end("from")).filter(|from| !from.is_empty());
+        let from = Some(end("from")).filter(|from| !from.is_empty() && *from != end("to"));
         let from = from.map_or_else(String::new, |from| format!("{from} → "));
         all.insert(format!(
             "{}/{} {from}{}",
@@ -201,8 +206,8 @@ fn conflicts(document: &Value, out: &mut String) {
         let rest = if all.len() > NAMED { " …" } else { "" };
         _ = writeln!(
             out,
-            "! {key}  {} conflict(s), approval waits  {}{rest}",
-            all.len(),
+            "! {key}  {}, approval waits  {}{rest}",
+            counted(all.len(), "conflict", "conflicts"),
             names.join(", ")
         );
         let Some((_, conflict)) = all.first() else {
@@ -263,22 +268,40 @@ pub(super) fn sides(all: &[(&str, &Value)]) -> String {
     )
 }
 
+/// What goes: with a variant that leaves, as the head counts them, or of one that stays.
+pub(super) fn parted(document: &Value) -> (Vec<&Value>, Vec<&Value>) {
+    let stay = list(document, "targets").filter(|t| verdict(t) != Some(Verdict::Leave));
+    let stay: BTreeSet<&str> = stay.map(|t| text(t, "variant")).collect();
+    list(document, "leaving").partition(|one| !stay.contains(text(one, "variant")))
+}
+
 fn leaving(document: &Value, out: &mut String) {
-    let all: Vec<&Value> = list(document, "leaving").collect();
-    if all.is_empty() {
-        return;
+    let (leave, stay) = parted(document);
+    let leaves = counted(leave.len(), "leaves", "leave");
+    let stays_on = counted(
+        stay.len(),
+        "stays, and gives up revisions",
+        "stay, and give up revisions",
+    );
+    for (all, said, what) in [
+        (&leave, leaves, "that leave"),
+        (&stay, stays_on, "that give up revisions"),
+    ] {
+        if all.is_empty() {
+            continue;
+        }
+        _ = writeln!(out, "- {said}");
+        for one in all.iter().take(TOLD) {
+            let fates = fates(one);
+            _ = writeln!(
+                out,
+                "  {} ({}){fates}",
+                text(one, "variant"),
+                text(one, "why")
+            );
+        }
+        more(all.len(), what, out);
     }
-    _ = writeln!(out, "- {} leave", all.len());
-    for one in all.iter().take(TOLD) {
-        let fates = fates(one);
-        _ = writeln!(
-            out,
-            "  {} ({}){fates}",
-            text(one, "variant"),
-            text(one, "why")
-        );
-    }
-    more(all.len(), "that leave", out);
     for line in stays(document).into_iter().chain(fuses(document)) {
         _ = writeln!(out, "  {line}");
     }

@@ -9,6 +9,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use model::Class;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -36,14 +37,19 @@ pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), ExitFailu
         return Err(ExitFailure::usage("-o diff shows one class")
             .hint("name it with --class ID; -o table lists the classes"));
     }
-    let spec = spec(args)?;
+    let (spec, folders) = spec(args)?;
     let document = match &args.offline {
-        None => ask(&Client::connect(&args.connect).await?, &spec).await?,
-        Some(dir) => match without_server(dir, args.connect.namespace.as_deref(), &spec).await? {
-            Some(document) => document,
-            None => return Ok((String::new(), ExitCode::from(INTERRUPTED))),
+        None => ask(&Client::connect(&args.connect).await?, &spec).await,
+        Some(dir) => match without_server(dir, args.connect.namespace.as_deref(), &spec).await {
+            Ok(None) => return Ok((String::new(), ExitCode::from(INTERRUPTED))),
+            document => document.map(Option::unwrap_or_default),
         },
     };
+    let mut document = document.map_err(|why| match largest(&folders) {
+        Some(file) if why.class() == Some(Class::Limit) => why.hint(file),
+        _ => why,
+    })?;
+    note(&mut document, &folders);
     if let Some(file) = &args.out {
         let text = format!("{document:#}\n");
         let written = std::fs::write(file, text);
@@ -140,20 +146,48 @@ fn code(document: &Value) -> u8 {
     }
 }
 
-/// What is supposed, as the server is asked.
-fn spec(args: &PlanArgs) -> Result<Value, ExitFailure> {
+/// What of the directories that are supposed stands in no plan, said in the plan: who reads it elsewhere is told, too.
+fn note(document: &mut Value, folders: &[suppose::Folder]) {
+    let left_out: Vec<Value> = folders
+        .iter()
+        .filter_map(suppose::Folder::unknown)
+        .map(|(what, why)| json!({ "what": what, "why": why }))
+        .collect();
+    if left_out.is_empty() {
+        return;
+    }
+    if let Some(unknown) = document.get_mut("unknown").and_then(Value::as_array_mut) {
+        unknown.extend(left_out);
+    }
+    document["plan"] = planning::id_of(document).into();
+}
+
+/// The largest file of the largest directory.
+fn largest(folders: &[suppose::Folder]) -> Option<String> {
+    let all = |f: &&suppose::Folder| f.largest.as_ref().map(|(_, _, all)| *all);
+    folders.iter().max_by_key(all)?.too_large()
+}
+
+/// What is supposed, as the server is asked, and the directories that it is of.
+fn spec(args: &PlanArgs) -> Result<(Value, Vec<suppose::Folder>), ExitFailure> {
     let objects = manifests::named(&args.files)?;
     let delete: Result<Vec<Value>, ExitFailure> =
         args.delete.iter().map(|d| suppose::deleted(d)).collect();
-    let upstreams: Result<Vec<Value>, ExitFailure> =
-        args.upstream.iter().map(|u| suppose::upstream(u)).collect();
-    Ok(json!({
+    let mut upstreams = Vec::new();
+    let mut folders = Vec::new();
+    for upstream in &args.upstream {
+        let upstream = suppose::upstream(upstream)?;
+        upstreams.push(upstream.asked);
+        folders.extend(upstream.folder);
+    }
+    let spec = json!({
         "objects": objects,
         "delete": delete?,
-        "upstreams": upstreams?,
+        "upstreams": upstreams,
         "class": args.class.clone().unwrap_or_default(),
         "runFunctions": args.run_functions,
-    }))
+    });
+    Ok((spec, folders))
 }
 
 fn print(args: &PlanArgs, document: &Value) -> Result<String, ExitFailure> {

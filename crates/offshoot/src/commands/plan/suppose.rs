@@ -18,8 +18,54 @@ pub(super) fn deleted(text: &str) -> Result<Value, ExitFailure> {
     Ok(json!({"kind": kind, "name": name}))
 }
 
+/// An upstream that is supposed.
+pub(super) struct Upstream {
+    /// As the server is asked.
+    pub(super) asked: Value,
+    /// The directory that holds it; `None` where a ref does.
+    pub(super) folder: Option<Folder>,
+}
+
+/// A directory of which a plan is made, as far as people are told of it.
+pub(super) struct Folder {
+    /// Its name.
+    pub(super) name: String,
+    /// What is in it and was not read: links, pipes, sockets.
+    pub(super) left_out: Vec<String>,
+    /// Its largest file, and how many bytes that and all have.
+    pub(super) largest: Option<(String, usize, usize)>,
+}
+
+impl Folder {
+    /// What is not told by a plan of it; `None` where that is nothing.
+    pub(super) fn unknown(&self) -> Option<(String, String)> {
+        let first = self.left_out.first()?;
+        let more = match self.left_out.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        let what = format!("links of directory {}", self.name);
+        let why = format!(
+            "{first}{more}: what is no plain file is not read, and the plan is of what is left"
+        );
+        Some((what, why))
+    }
+
+    /// Which file makes it too large.
+    pub(super) fn too_large(&self) -> Option<String> {
+        let (path, size, all) = self.largest.as_ref()?;
+        let kib = |bytes: usize| bytes.div_ceil(1 << 10);
+        Some(format!(
+            "{path} is the largest file of {}, {} of {} KiB: keep what is no configuration out of the package",
+            self.name,
+            kib(*size),
+            kib(*all)
+        ))
+    }
+}
+
 /// `REPO/PACKAGE@REVISION=DIR|GITREF`: what names a directory is one.
-pub(super) fn upstream(text: &str) -> Result<Value, ExitFailure> {
+pub(super) fn upstream(text: &str) -> Result<Upstream, ExitFailure> {
     let wrong = || {
         ExitFailure::usage(format!("--upstream {text:?} is not REPO/PACKAGE@REVISION=DIR|GITREF"))
             .hint("such as blueprints/web@v2=./web, or blueprints/web@v2=next for a branch of the repository")
@@ -38,10 +84,22 @@ pub(super) fn upstream(text: &str) -> Result<Value, ExitFailure> {
         return Err(ExitFailure::usage(why)
             .hint("a branch, tag or commit of the repository is named without ./ and /"));
     }
+    let mut folder = None;
     if Path::new(content).is_dir() {
         no_package(text, content)?;
         let decode = base64::engine::general_purpose::STANDARD;
-        let read = folder::read(Path::new(content))?;
+        let folder::Folder {
+            files: read,
+            left_out,
+        } = folder::read_all(Path::new(content))?;
+        let size = |(_, file): &(&PackagePath, &File)| file.bytes().len();
+        let largest = read.iter().max_by_key(size);
+        let all = read.iter().map(|one| size(&one)).sum();
+        folder = Some(Folder {
+            name: content.to_owned(),
+            left_out,
+            largest: largest.map(|(path, file)| (path.to_string(), file.bytes().len(), all)),
+        });
         let encoded = |(path, file): (&PackagePath, &File)| {
             (path.to_string(), decode.encode(file.bytes()).into())
         };
@@ -55,7 +113,10 @@ pub(super) fn upstream(text: &str) -> Result<Value, ExitFailure> {
     } else {
         upstream["ref"] = content.into();
     }
-    Ok(upstream)
+    Ok(Upstream {
+        asked: upstream,
+        folder,
+    })
 }
 
 /// Whether it can only be a directory: no ref of git is called so.
@@ -102,14 +163,21 @@ mod tests {
             std::fs::write(&file, "x").unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         }
+        std::os::unix::fs::symlink("run.sh", place.path().join("link.sh")).unwrap();
         let read = upstream(&format!("a/web@v2={}", place.path().display())).unwrap();
+        let folder = read.folder.unwrap();
+        let (_, why) = folder.unknown().unwrap();
+        assert!(why.starts_with("link.sh: what is no plain file"), "{why}");
+        let told = folder.too_large().unwrap();
+        assert!(told.contains("is the largest file of "), "{told}");
+        let read = read.asked;
         assert_eq!(read["executable"], json!(["run.sh"]));
         assert_eq!(read["files"], json!({"Kptfile": "eA==", "run.sh": "eA=="}));
     }
 
     #[test]
     fn what_is_supposed_is_read_or_said_to_be_wrong() {
-        let read = upstream("blueprints/team/web@v2=next").unwrap();
+        let read = upstream("blueprints/team/web@v2=next").unwrap().asked;
         assert_eq!(read["repository"], "blueprints");
         assert_eq!(read["package"], "team/web");
         assert_eq!(

@@ -187,6 +187,31 @@ fn what_is_held_reads_as_what_leaves_and_says_how_it_is_confirmed() {
     }
 }
 
+/// The head and the body count the same: what gives up a draft and stays is no leaving, and what is unknown is a target, too.
+#[test]
+fn what_stays_and_gives_up_revisions_is_told_apart_from_what_leaves() {
+    let mut plan = fleet();
+    plan.targets.retain(|t| t.verdict == Verdict::Leave);
+    plan.classes.clear();
+    for target in plan.targets.iter_mut().take(3) {
+        target.verdict = Verdict::Edit;
+    }
+    plan.targets[3].verdict = Verdict::Unknown;
+    let document = document(&plan, None);
+    let page = table(&document, false);
+    for told in [
+        ": 5 targets: 3 edit · 1 leave · 0 fail · 1 unknown\n",
+        "\n- 1 leaves\n  default/web-edge-294 (",
+        "\n- 4 stay, and give up revisions\n  default/web-edge-290 (",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let page = markdown(&document, false);
+    for told in ["**Leaving: 1**", "**Staying, and giving up revisions: 4**"] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+}
+
 /// A plan that could not be made for a target, or for the targets of a set, is none.
 #[test]
 fn what_is_unknown_is_no_plan() {
