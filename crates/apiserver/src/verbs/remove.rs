@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures::future::join_all;
 use objects::resource::Origin;
 use objects::write::delete::{DeleteOptions, Deleted};
 use objects::write::{WriteOptions, meta};
@@ -15,6 +16,9 @@ use crate::gateway::Verb;
 
 /// How often a delete without preconditions is computed again after another write came first.
 const ATTEMPTS: usize = 8;
+
+/// How many objects of a collection are deleted at once where each waits for somebody else: git, or the cluster around.
+const AT_ONCE: usize = 16;
 
 /// Namespaces that a cluster cannot be without.
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
@@ -191,7 +195,7 @@ impl Core {
     /// Deletes what a list would show, its page alone where it asks for one; answers the objects as they were before.
     ///
     /// # Errors
-    /// What the list refuses, or the first failure; what was deleted before stays deleted.
+    /// What the list refuses, or the first failure; what was deleted before, or at once with it, stays deleted.
     pub(crate) async fn delete_collection(
         &self,
         target: &RequestTarget,
@@ -209,15 +213,27 @@ impl Core {
             });
         }
         let page = self.list(target, whose, query).await?;
-        for item in &page.items {
-            let value = item.value();
-            let one = target
-                .clone()
-                .at(meta(&value, "namespace"), meta(&value, "name"));
-            match self.delete(&one, whose, options).await {
-                Ok(_) => {}
-                Err(failure) if failure.code == 404 => {}
-                Err(failure) => return Err(failure),
+        let at_once = match target.resource.backing {
+            Backing::Stored => 1,
+            _ => AT_ONCE,
+        };
+        for some in page.items.chunks(at_once) {
+            let all = some.iter().map(|item| {
+                let value = item.value();
+                let one = target.clone();
+                one.at(meta(&value, "namespace"), meta(&value, "name"))
+            });
+            let all: Vec<RequestTarget> = all.collect();
+            let gone: Vec<_> = all
+                .iter()
+                .map(|one| self.delete(one, whose, options))
+                .collect();
+            for gone in join_all(gone).await {
+                match gone {
+                    Ok(_) => {}
+                    Err(failure) if failure.code == 404 => {}
+                    Err(failure) => return Err(failure),
+                }
             }
         }
         Ok(page)

@@ -25,6 +25,8 @@ struct Elsewhere {
     version: AtomicU64,
     /// How often somebody asked what a namespace is.
     looks: AtomicU64,
+    /// How many writes are under way, and were at most.
+    under_way: (AtomicU64, AtomicU64),
 }
 
 #[async_trait]
@@ -51,6 +53,11 @@ impl Host for Elsewhere {
     }
 
     async fn write(&self, write: HostWrite) -> Result<u64, CommitError> {
+        let (now, most) = &self.under_way;
+        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        // A cluster takes its time; versions are given in the order of the writes all the same.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        now.fetch_sub(1, Ordering::SeqCst);
         let mirror = self.mirror.get().expect("a mirror");
         let held = mirror.get(&write.namespace, &write.name);
         let met = match write.expect {
@@ -209,6 +216,30 @@ async fn records_lie_in_the_cluster_and_have_the_versions_that_it_gives_them() {
     assert_eq!(code, 200);
     let (code, _) = ask(&server, Method::GET, &path, None).await;
     assert_eq!(code, 404);
+}
+
+/// Whoever empties a namespace waits for a collection: each of its objects is a write to the cluster, and they do not wait for each other.
+#[tokio::test]
+async fn a_collection_is_deleted_by_many_at_once() {
+    const CRATES_OF_ALL: u64 = 40;
+    let (server, host, _) = started().await;
+    for n in 0..CRATES_OF_ALL {
+        let made = ask(
+            &server,
+            Method::POST,
+            CRATES,
+            Some(a_crate(&format!("c{n}"))),
+        )
+        .await;
+        assert_eq!(made.0, 201);
+    }
+    let (_, most) = &host.under_way;
+    most.store(0, Ordering::SeqCst);
+    let (code, body) = ask(&server, Method::DELETE, CRATES, None).await;
+    assert_eq!(code, 200, "{body}");
+    assert_eq!(most.load(Ordering::SeqCst), 16);
+    let (_, list) = ask(&server, Method::GET, CRATES, None).await;
+    assert_eq!(list["items"], json!([]));
 }
 
 #[tokio::test]
