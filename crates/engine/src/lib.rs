@@ -30,6 +30,7 @@ mod followed;
 mod git;
 mod held;
 mod index;
+mod leaving;
 mod locks;
 mod observe;
 mod opening;

@@ -25,6 +25,7 @@ use model::{
 };
 
 use table::Table;
+use tokio::sync::mpsc::UnboundedSender;
 
 /// A small cluster in memory.
 #[derive(Debug, Default)]
@@ -59,6 +60,8 @@ struct State {
     untold: BTreeSet<Gvk>,
     /// Namespaces that are on their way out.
     leaving: BTreeSet<Namespace>,
+    /// Who is told of them.
+    leaving_told: Vec<UnboundedSender<Namespace>>,
     /// Records that are refused, and those that are too large to be kept.
     refused: BTreeSet<ObjectKey>,
     /// What another server kept of revisions.
@@ -334,12 +337,22 @@ impl Twin {
 
     /// From now on a namespace is on its way out; what is in it is deleted by whoever asks.
     pub fn leave_namespace(&self, namespace: &Namespace) {
-        self.state().leaving.insert(namespace.clone());
+        let state = &mut *self.state();
+        state.leaving.insert(namespace.clone());
+        state
+            .leaving_told
+            .retain(|told| told.send(namespace.clone()).is_ok());
+    }
+
+    /// Another namespace of that name is there, and stays.
+    pub fn make_namespace(&self, namespace: &Namespace) {
+        self.state().leaving.remove(namespace);
     }
 
     /// Forgets who watches: the process that did is gone.
     pub fn drop_watches(&self) {
         let state = &mut *self.state();
+        state.leaving_told.clear();
         state.variants.drop_watches();
         state.sets.drop_watches();
         state.repositories.drop_watches();

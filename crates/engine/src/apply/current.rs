@@ -32,6 +32,10 @@ pub(super) async fn check(
     let Some(first) = plan.steps.first() else {
         return Ok(None);
     };
+    // Nothing has to be found out before a finalizer goes with its namespace, whatever was looked at since the start.
+    if observed.namespace_terminating && matches!(first, VariantStep::RemoveFinalizer { .. }) {
+        return Ok(None);
+    }
     // A finalizer is written on a version, which says the same.
     let finalizer = matches!(
         first,
@@ -44,7 +48,7 @@ pub(super) async fn check(
         return Ok(None);
     }
     let leaves = |step: &VariantStep| matches!(step, VariantStep::RemoveFinalizer { .. });
-    let leaves = plan.steps.iter().any(leaves) && !observed.namespace_terminating;
+    let leaves = plan.steps.iter().any(leaves);
     if leaves && left_behind(engine, observed).await? {
         return Ok(Some(Done::Again));
     }

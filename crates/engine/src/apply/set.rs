@@ -13,7 +13,7 @@ use crate::error::port;
 use crate::ports::{EventType, OurKind, Point, PortError, reported};
 use crate::queue::Done;
 use crate::stats::count;
-use crate::{Engine, Error, Result, observe};
+use crate::{Engine, Error, Result, leaving, observe};
 
 /// How many variants are written at once: the object store makes batches of them.
 const AT_ONCE: usize = 128;
@@ -24,7 +24,7 @@ const AT_ONCE: usize = 128;
 /// The process is on its way out, or the status cannot be written.
 pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Result<Done> {
     if plan.steps.iter().any(|s| matches!(s, SetStep::Create(_)))
-        && leaves(engine, observed).await?
+        && leaving::leaves(engine, &observed.set.key().namespace).await?
     {
         // Nothing can be made there any more, and the set goes, too: there is nobody to be told of it.
         return Ok(Done::Rest);
@@ -74,13 +74,6 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
         Next::Again => Done::Again,
         Next::After(time) => Done::Retry(time),
     })
-}
-
-/// Whether the namespace is on its way out.
-async fn leaves(engine: &Engine, observed: &Observed) -> Result<bool> {
-    let namespace = &observed.set.key().namespace;
-    let active = engine.ports().cluster.namespace_active(namespace).await;
-    Ok(!active.map_err(|source| Error::Port { source })?)
 }
 
 /// Whether the deletions would be decided on what the store says now as well: what a watch listed may

@@ -177,7 +177,9 @@ async fn finalizers(
     match variants.set_finalizers(key, version, &list).await {
         Ok(written) => {
             let now = engine.world(|w| w.variant(key).cloned());
-            if let Some(now) = now.filter(|now| add && now.meta.uid == meta.uid) {
+            // One that stays without it would be asked to let it go again until the watch tells.
+            let stays = |now: &Arc<StoredVariant>| !written.is_empty() && now.meta.uid == meta.uid;
+            if let Some(now) = now.filter(stays) {
                 learn(engine, &now, version, written.clone(), |variant| {
                     Arc::make_mut(&mut variant.meta).finalizers = list;
                 });

@@ -19,7 +19,7 @@ use crate::registrations;
 use crate::repos::OpenRepository;
 use crate::stats::count;
 use crate::transaction::Follow;
-use crate::{Engine, Error, Result, discover, opening, transaction};
+use crate::{Engine, Error, Result, discover, leaving, opening, transaction};
 
 /// Porch's finalizer.
 const FINALIZER: &str = "config.porch.kpt.dev/repository";
@@ -28,7 +28,11 @@ const NAMED: usize = 10;
 
 /// Brings the records of one repository in line with what is in git.
 pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
-    let Some(stored) = engine.world(|w| w.repositories.get(key).cloned()) else {
+    let stored = engine.world(|w| w.repositories.get(key).cloned());
+    if leaving::was_heard_to(engine, &key.namespace).await? {
+        return let_go(engine, key, stored.as_deref()).await;
+    }
+    let Some(stored) = stored else {
         return gone(engine, key).await;
     };
     if stored.meta.is_deleting() {
@@ -287,6 +291,15 @@ async fn tell(
             now.message,
         )
         .await;
+}
+
+/// Lets a repository go with its namespace, before anybody asks: whoever empties it removes records, too.
+async fn let_go(engine: &Engine, key: &ObjectKey, stored: Option<&StoredRepository>) -> Turn {
+    engine.inner.repos.close(key);
+    if let Some(stored) = stored.filter(|s| s.meta.finalizers.iter().any(|f| f == FINALIZER)) {
+        finalizers(engine, stored, false).await?;
+    }
+    Ok(Done::Rest)
 }
 
 /// Forgets a repository: its records go, git stays as it is.

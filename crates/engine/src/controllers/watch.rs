@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use model::{ObjectKey, Revision};
+use model::{Namespace, ObjectKey, Revision};
 use tokio::task::JoinSet;
 
 use crate::Engine;
@@ -38,12 +38,21 @@ pub(super) fn start(engine: &Engine, tasks: &mut JoinSet<()>) {
     );
     follow!(|e: &Engine| e.ports().sets.feed(Known::nothing()), sets);
     follow!(|e: &Engine| e.ports().variants.feed(variant(e)), variants);
+    follow!(|e: &Engine| e.ports().cluster.leaving(), namespace);
 }
 
 /// What the indexes know.
 fn known(engine: &Engine, ask: fn(&World, &ObjectKey, &str) -> bool) -> Known {
     let engine = engine.clone();
     Known::new(move |key, version| engine.world(|w| ask(w, key, version)))
+}
+
+/// A namespace begins to go.
+fn namespace(world: &mut World, namespace: Namespace) -> Wake {
+    let mut wake = Wake::default();
+    wake.namespace(world, &namespace);
+    world.leaving.insert(namespace);
+    wake
 }
 
 fn revisions(world: &mut World, delta: Delta<Revision>) -> Wake {

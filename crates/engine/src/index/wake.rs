@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{ObjectKey, Revision, TargetSelection, UpstreamSource};
+use model::{Namespace, ObjectKey, Revision, TargetSelection, UpstreamSource};
 use plan::variant::words::WAITING_FOR_APPROVAL;
 
 use super::mirror::Changed;
@@ -224,6 +224,15 @@ impl Wake {
             self.sets
                 .extend(world.sets.iter().filter(selects).map(|s| s.key.clone()));
         }
+    }
+
+    /// Whom a namespace touches that begins to go: what in it has a finalizer of ours.
+    pub(crate) fn namespace(&mut self, world: &World, namespace: &Namespace) {
+        let here = |key: &&ObjectKey| key.namespace == *namespace;
+        let variants = world.variants().map(|v| &v.key);
+        self.variants.extend(variants.filter(here).cloned());
+        let repositories = world.repositories.iter().map(|r| &r.key);
+        self.repositories.extend(repositories.filter(here).cloned());
     }
 
     /// Whom the coming or going of a whole kind touches.

@@ -39,6 +39,8 @@ pub(crate) struct World {
     pub(crate) sets: Mirror<StoredSet>,
     /// Injected and selected objects.
     pub(crate) objects: Objects,
+    /// Namespaces that were heard to go; another one of that name may be there since.
+    pub(crate) leaving: BTreeSet<Namespace>,
     variants: Mirror<StoredVariant>,
     /// As sets see them, made once for each change.
     existing: BTreeMap<ObjectKey, Arc<Existing>>,

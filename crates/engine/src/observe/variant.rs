@@ -14,10 +14,9 @@ use plan::variant::{
 
 use super::{Sink, base, branch, facts, injections, pinned};
 use crate::discover::{OBJECTS, is_broken};
-use crate::error::port;
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
 use crate::ports::{StoredRepository, StoredVariant};
-use crate::{Engine, Error, Result, opening, registrations};
+use crate::{Engine, Error, Result, leaving, opening, registrations};
 
 /// Observes one variant; `None` if it is gone.
 ///
@@ -32,22 +31,20 @@ pub(crate) async fn variant(
         return Ok(None);
     };
     let deleting = stored.meta.is_deleting();
-    let active = !deleting
-        || engine
-            .ports()
-            .cluster
-            .namespace_active(&key.namespace)
-            .await
-            .map_err(port)?;
+    let namespace_leaves = match deleting {
+        true => leaving::leaves(engine, &key.namespace).await?,
+        false => leaving::was_heard_to(engine, &key.namespace).await?,
+    };
+    let goes = deleting || namespace_leaves;
     let mut observed = engine.world(|w| known(w, &stored));
-    observed.namespace_terminating = !active;
+    observed.namespace_terminating = namespace_leaves;
     // What failed to be derived, or read, has nothing to do with a deletion.
-    if !deleting {
+    if !goes {
         observed.failure = engine.inner.failures.get(key);
     }
     add_writable(engine, key, &mut observed);
     if let Ok(variant) = &stored.parsed
-        && !deleting
+        && !goes
     {
         contents(engine, sink, variant, &mut observed).await?;
         // What can be read again fails for the first time when it fails next.

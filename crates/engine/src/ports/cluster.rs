@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
 use model::{Namespace, ObjectKey, ObjectName, Pairs, Problem, Text, UpstreamSource};
 use plan::set::{KindScope, SelectedObject};
 
@@ -190,6 +192,12 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         key: &ObjectKey,
         requester: &Requester,
     ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError>;
+
+    /// Tells each namespace as it begins to go, at first those that go already: what we hold up in it can be let go before
+    /// anybody asks. Where nobody waits for that it tells nothing.
+    fn leaving(&self) -> BoxStream<'static, Namespace> {
+        stream::pending().boxed()
+    }
 
     /// Whether a namespace is there and not on its way out (V10).
     async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError>;

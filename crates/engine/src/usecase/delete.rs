@@ -16,7 +16,7 @@ use crate::index::PackageKey;
 use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind};
 use crate::transaction::{Follow, Transaction};
-use crate::{Engine, Error, Result, held, registrations, transaction};
+use crate::{Engine, Error, Result, held, leaving, registrations, transaction};
 
 pub(super) async fn delete(
     engine: &Engine,
@@ -37,7 +37,7 @@ pub(super) async fn delete_held(
 ) -> Result<Option<Made>> {
     let revision = &held.revision;
     precondition(revision, preconditions, &revision.meta.resource_version)?;
-    if leaves(engine, revision).await? {
+    if leaving::leaves(engine, &revision.key.namespace).await? {
         return forget(engine, by, revision).await;
     }
     registrations::may_write(engine, &held.open)?;
@@ -70,14 +70,6 @@ fn followers(engine: &Engine, upstream: &Revision) -> Result<Vec<Follower>> {
         })
     };
     named.into_iter().map(follower).collect()
-}
-
-/// Whether the record's namespace is on its way out: everything in it counts as orphaned, so that git stays as it is
-/// (V10, V25).
-async fn leaves(engine: &Engine, revision: &Revision) -> Result<bool> {
-    let namespace = &revision.key.namespace;
-    let active = engine.ports().cluster.namespace_active(namespace).await;
-    Ok(!active.map_err(|source| Error::Port { source })?)
 }
 
 /// Removes the record and leaves its refs in place.
@@ -117,7 +109,7 @@ async fn wait_for_finalizers(
 
 /// Deletes a revision whose finalizers are gone; it was judged when its deletion was asked for.
 pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<()> {
-    if leaves(engine, &held.revision).await? {
+    if leaving::leaves(engine, &held.revision.key.namespace).await? {
         transaction::record(engine, vec![Follow::delete(&held.revision)]).await?;
         return Ok(());
     }

@@ -15,6 +15,7 @@ mod guard;
 mod inherited;
 mod injection;
 mod late;
+mod leaving;
 mod limits;
 mod outside;
 mod owners;

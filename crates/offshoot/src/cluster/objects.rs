@@ -8,16 +8,17 @@ use apiserver::{ResourceName, ServerHandle, Setters, Writers};
 use async_trait::async_trait;
 use engine::ports::{Delta, Feed, Gvk, Known};
 use futures::StreamExt as _;
+use futures::stream::BoxStream;
 use model::{Namespace, ObjectKey};
 use objects::{Failure, Reason};
 use serde_json::Value;
 
-use super::difference;
 use super::follow::{FollowMessage, follow};
 use super::kinds::Kinds;
 use super::remote::{Remote, version_of};
 use super::seen::Seen;
 use super::term::Term;
+use super::{difference, namespaces};
 use crate::ports::{
     Change, ObjectApi, Part, Served, Signed, cluster_key, embedded, setters, writers,
 };
@@ -141,7 +142,7 @@ fn saw(seen: &Seen, resource: &ResourceName, object: &Value) {
 /// Whether the last state of these objects is kept.
 fn is_kept(resource: &ResourceName) -> bool {
     resource.group == api::CONFIG_GROUP
-        || (resource.group.is_empty() && resource.plural == "namespaces")
+        || (resource.group.is_empty() && resource.plural == namespaces::PLURAL)
 }
 
 #[async_trait]
@@ -197,6 +198,10 @@ impl ObjectApi for ClusterObjects {
             Some(seen) => Ok(Some((*seen).clone())),
             None => self.get(resource, namespace, name).await,
         }
+    }
+
+    fn leaving(&self) -> BoxStream<'static, Namespace> {
+        namespaces::leaving(&self.seen)
     }
 
     async fn is_at(
@@ -408,7 +413,7 @@ fn note(seen: &Seen, resource: &ResourceName, step: &FollowMessage) {
 
 /// What the engine hears of what is followed.
 fn deltas(
-    steps: futures::stream::BoxStream<'static, FollowMessage>,
+    steps: BoxStream<'static, FollowMessage>,
     namespaces: Namespaces,
     known: Known,
     key: super::Key,

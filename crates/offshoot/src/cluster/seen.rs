@@ -1,10 +1,11 @@
 //! Objects of ours and namespaces as watches and own writes told them last: what is at least as new as whatever the engine
 //! heard needs no request.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::remote::version_of;
 
@@ -13,7 +14,10 @@ type SeenKey = (String, String, String);
 
 /// The last state of each object; where it is gone, the version of that.
 #[derive(Debug, Default)]
-pub(super) struct Seen(Mutex<HashMap<SeenKey, Arc<Value>>>);
+pub(super) struct Seen {
+    all: Mutex<HashMap<SeenKey, Arc<Value>>>,
+    leaving: watch::Sender<BTreeSet<String>>,
+}
 
 impl Seen {
     /// Takes a state, unless a newer one is known.
@@ -25,7 +29,7 @@ impl Seen {
             text("name").to_owned(),
         );
         let object = Arc::new(object);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         match all.get(&place) {
             Some(known) if version_of(known) > version_of(&object) => {}
             _ => {
@@ -38,7 +42,7 @@ impl Seen {
     /// An object is gone: what was known of it at this version or before.
     pub(super) fn remove(&self, plural: &str, (namespace, name): (&str, &str), version: u64) {
         let place = (plural.to_owned(), namespace.to_owned(), name.to_owned());
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all
             .get(&place)
             .is_some_and(|known| version_of(known) <= version)
@@ -56,7 +60,7 @@ impl Seen {
                 (text("namespace"), text("name"))
             })
             .collect();
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(of, namespace, name), known| {
             of != plural
                 || version_of(known) > version
@@ -64,10 +68,15 @@ impl Seen {
         });
     }
 
+    /// Which namespaces are on their way out.
+    pub(super) fn leaving(&self) -> &watch::Sender<BTreeSet<String>> {
+        &self.leaving
+    }
+
     /// What is known under a name.
     pub(super) fn get(&self, plural: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let place = (plural.to_owned(), namespace.to_owned(), name.to_owned());
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(&place).cloned()
     }
 }

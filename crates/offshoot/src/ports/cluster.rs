@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use engine::ports::{
     Cluster, Feed, Found, Gvk, ObjectContent, ObjectSummary, PortError, Requester,
 };
+use futures::stream::BoxStream;
 use model::{Namespace, ObjectKey, ObjectName, Problem, UpstreamSource};
 use plan::set::KindScope;
 use serde_json::Value;
@@ -227,6 +228,10 @@ impl Cluster for ApiCluster {
         Ok(found.map_or(Found::Absent, |object| {
             Found::Here(api::read_revision_set(&object))
         }))
+    }
+
+    fn leaving(&self) -> BoxStream<'static, Namespace> {
+        self.api.leaving()
     }
 
     async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {

@@ -7,7 +7,9 @@ use apiserver::ResourceName;
 use apiserver::gateway::{AccessDecision, Attributes, User};
 use async_trait::async_trait;
 use engine::ports::{Feed, Gvk, Known};
-use model::ObjectKey;
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
+use model::{Namespace, ObjectKey};
 use objects::Failure;
 use serde_json::Value;
 
@@ -86,6 +88,11 @@ pub(crate) trait ObjectApi: Send + Sync + fmt::Debug {
         name: &str,
     ) -> Result<Option<Value>, Failure> {
         self.get(resource, namespace, name).await
+    }
+
+    /// Each namespace once it begins to go, where whoever empties it can be spared to wait for us.
+    fn leaving(&self) -> BoxStream<'static, Namespace> {
+        stream::pending().boxed()
     }
 
     /// Whether an object is at a version now.

@@ -25,7 +25,7 @@ pub fn check(plan: &Plan, o: &Observed) -> Result<(), Violation> {
             VariantStep::CreateDraft(_) if creates > 0 => Some("one draft is enough"),
             VariantStep::CreateDraft(_) if has_open(o) => Some("a draft of ours is open already"),
             VariantStep::CreateDraft(draft) if taken(o, &draft.key) => Some("the name is taken"),
-            VariantStep::RemoveFinalizer { .. } if !o.variant.meta().is_deleting() => {
+            VariantStep::RemoveFinalizer { .. } if !o.is_leaving() => {
                 Some("nobody asked to delete the variant")
             }
             VariantStep::CreateDraft(_)
@@ -51,7 +51,7 @@ pub fn check(plan: &Plan, o: &Observed) -> Result<(), Violation> {
             creates += 1;
         }
         let suspended = matches!(&o.variant, Subject::Valid(v) if v.spec.suspend)
-            && !o.variant.meta().is_deleting()
+            && !o.is_leaving()
             && !matches!(step, VariantStep::AddFinalizer { .. });
         if let Some(why) = verdict.or_else(|| suspended.then_some("the variant is suspended")) {
             return Err(Violation {

@@ -16,7 +16,7 @@ use crate::{Next, Report};
 
 /// Decides what to do about one variant.
 ///
-/// 1. A variant that is being deleted leaves (R103–R107, V10).
+/// 1. A variant that is being deleted, or whose namespace is, leaves (R103–R107, V10).
 /// 2. What is wrong with its spec stops everything, and so does an upstream that it makes itself (R16, V24).
 /// 3. Upstream and repositories must be there, and what is downstream readable (R113, R8, V6).
 /// 4. The older of two variants for one downstream works; of one second, the one that has a revision there (V15).
@@ -31,7 +31,7 @@ use crate::{Next, Report};
 ///
 /// A suspended variant is told what would happen.
 pub fn decide(o: &Observed) -> Plan {
-    if o.variant.meta().is_deleting() {
+    if o.is_leaving() {
         return leave::decide(o);
     }
     let mut plan = match &o.variant {

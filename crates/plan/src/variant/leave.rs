@@ -14,7 +14,8 @@ const READ_ONLY: &str = "its repository cannot be written to from this namespace
 /// Why a revision stays whose deletion we proposed in vain.
 const REJECTED: &str = "the proposal of its deletion was rejected";
 
-/// What to do about a variant that is being deleted.
+/// What to do about a variant that is being deleted, or will be with its namespace: there the finalizer has nothing to wait
+/// for, and whoever empties the namespace has not to wait for it either.
 pub(super) fn decide(o: &Observed) -> Plan {
     let meta = o.variant.meta();
     let finalizer = meta.finalizers.iter().any(|f| f == words::FINALIZER);

@@ -93,6 +93,13 @@ pub struct Observed {
     pub unreadable: Option<(&'static str, FailedDerivation)>,
 }
 
+impl Observed {
+    /// Whether the variant is on its way out: somebody deletes it, or its namespace goes, which takes everything along (V10).
+    pub(super) fn is_leaving(&self) -> bool {
+        self.namespace_terminating || self.variant.meta().is_deleting()
+    }
+}
+
 /// What decisions need of a registered repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositorySummary {

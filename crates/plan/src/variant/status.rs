@@ -359,7 +359,7 @@ fn failed(
     if status.downstream_targets.is_empty() {
         status.downstream_targets = current_targets(o);
     }
-    if o.variant.meta().is_deleting() {
+    if o.is_leaving() {
         replace(&mut status, not_ready("Deleting", &failure.message));
         return status;
     }

@@ -75,15 +75,19 @@ fn one_draft_at_a_time_under_a_name_of_its_own() {
     );
 }
 
-/// R106: the finalizer stays for as long as nobody deletes the variant.
+/// R106, V10: the finalizer stays for as long as nobody deletes the variant or its namespace.
 #[test]
 fn the_finalizer_goes_with_a_deleted_variant_alone() {
     let remove = || VariantStep::RemoveFinalizer {
         finalizer: "f".to_owned(),
         resource_version: "1".to_owned(),
     };
-    let deleting = world(json!({"variant": {"deleting": true}}));
-    assert_eq!(wrong(&deleting, vec![remove()]), "");
+    for leaving in [
+        json!({"variant": {"deleting": true}}),
+        json!({"namespaceTerminating": true}),
+    ] {
+        assert_eq!(wrong(&world(leaving), vec![remove()]), "");
+    }
     assert_eq!(
         wrong(&world(json!({})), vec![remove()]),
         "the plan would remove finalizer f, but nobody asked to delete the variant"

@@ -5,8 +5,11 @@ use engine::ports::{
     Cluster, ClusterEvent, Events, Feed, Found, Gvk, ObjectContent, ObjectSummary, PortError,
     Reader, Requester, Secret, Secrets,
 };
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
 use model::{Namespace, ObjectKey, ObjectName, Pairs, Problem, UpstreamSource};
 use plan::set::KindScope;
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::{Twin, table};
 
@@ -100,6 +103,16 @@ impl Cluster for Twin {
             Some(sources) => Found::Here(Ok(sources.clone())),
             None => Found::Absent,
         })
+    }
+
+    fn leaving(&self) -> BoxStream<'static, Namespace> {
+        let state = &mut *self.state();
+        let (tell, mut told) = unbounded_channel();
+        for one in &state.leaving {
+            drop(tell.send(one.clone()));
+        }
+        state.leaving_told.push(tell);
+        stream::poll_fn(move |context| told.poll_recv(context)).boxed()
     }
 
     async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
