@@ -28,12 +28,15 @@ pub(crate) struct SimArgs {
     seed: Option<u64>,
     /// Break something on purpose: no-durability, no-lease, no-deduplication, reads-for-anybody, selects-unmarked, foreign-owners,
     /// taken-for-sent or believes; with --rollouts loses-marks, unpinned, forgets-rollouts, forgets-halts, forgets-before
-    /// or forgets-takes.
+    /// or forgets-takes; with --replicas no-term, no-lease or no-deduplication.
     #[arg(long)]
     mutant: Option<String>,
     /// Worlds whose set rolls out in steps, instead of the others.
     #[arg(long, conflicts_with = "matrix")]
     rollouts: bool,
+    /// Worlds in which several processes live at once, one of which writes, instead of the others.
+    #[arg(long, conflicts_with_all = ["matrix", "rollouts"])]
+    replicas: bool,
     /// Go on after a broken promise, and count them.
     #[arg(long)]
     keep_going: bool,
@@ -49,7 +52,7 @@ pub(crate) struct SimArgs {
     share: u64,
     /// Instead of all that, how git work would be spread over four holders by repository: 100,000 variants in 1,000 repositories,
     /// one holder lost in mid-upgrade.
-    #[arg(long, conflicts_with_all = ["matrix", "mutant", "rollouts"])]
+    #[arg(long, conflicts_with_all = ["matrix", "mutant", "rollouts", "replicas"])]
     spread: bool,
     /// The death of this number alone, with its whole story.
     #[arg(long, requires = "matrix")]
@@ -81,9 +84,10 @@ fn try_run(args: &SimArgs) -> Result<ExitCode, String> {
     if args.matrix {
         return matrix(&sim, args);
     }
-    let walk = |seed| match args.rollouts {
-        true => sim.run_rollout(seed, mutant),
-        false => sim.run(seed, mutant),
+    let walk = |seed| match (args.rollouts, args.replicas) {
+        (true, _) => sim.run_rollout(seed, mutant),
+        (_, true) => sim.run_replicas(seed, mutant),
+        _ => sim.run(seed, mutant),
     };
     if let Some(seed) = args.seed {
         let outcome = walk(seed);
@@ -95,7 +99,8 @@ fn try_run(args: &SimArgs) -> Result<ExitCode, String> {
     let (tally, broken) = all(walk, seeds, args.keep_going);
     say(&print(&tally));
     let zeros = zeros(&tally);
-    let whole = args.seeds >= WHOLE && broken.is_empty() && !args.rollouts;
+    let other = args.rollouts || args.replicas;
+    let whole = args.seeds >= WHOLE && broken.is_empty() && !other;
     if let Some(first) = broken.first() {
         say(&story(first));
     }

@@ -82,6 +82,19 @@ impl MemoryStore {
         }
     }
 
+    /// The same repositories for another process: what stands at a URL now is shared, mirrors and journals are its own.
+    #[must_use]
+    pub fn beside(&self, options: MemoryOptions) -> Self {
+        let world = World {
+            sites: lock(&self.world).sites.clone(),
+            ..World::default()
+        };
+        Self {
+            options,
+            world: Mutex::new(world),
+        }
+    }
+
     /// Makes an empty repository exist at a URL.
     pub fn serve(&self, url: &str) {
         lock(&self.world).sites.entry(url.to_owned()).or_default();

@@ -13,6 +13,7 @@ use store::{
 
 use super::chaos::Chaos;
 use super::faults::Fault;
+use super::gate::{Flight, Gate};
 use super::ledger::Ledger;
 use super::mutant::{Mutant, Unsafe, believed, lose_what_goes};
 use super::people;
@@ -25,6 +26,8 @@ pub(super) struct FaultyStore {
     pub(super) ledger: Ledger,
     pub(super) mutant: Option<Mutant>,
     pub(super) loose: Unsafe,
+    /// Where several processes live at once.
+    pub(super) gate: Option<Arc<Gate>>,
 }
 
 #[async_trait]
@@ -52,12 +55,33 @@ impl Store for FaultyStore {
 impl FaultyStore {
     /// Dies here if a script says so: the store's own process is the same one.
     fn alive(&self, effect: &str) -> Result<()> {
-        if self.chaos.dies(effect) {
-            return Err(store::Error::Stopped {
-                url: effect.to_owned(),
-            });
+        match self.chaos.dies(effect) {
+            true => Err(stopped(effect)),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// A push starts, and takes its time where there are others beside this process.
+    async fn start(&self) -> Result<Option<Flight>> {
+        let Some(gate) = &self.gate else {
+            return Ok(None);
+        };
+        let flight = gate.start("push").await;
+        flight.map(Some).ok_or_else(|| stopped("push"))
+    }
+
+    /// Whether there is still somebody to hear an answer.
+    async fn hears(&self) -> Result<()> {
+        match &self.gate {
+            Some(gate) if !gate.hears().await => Err(stopped("push")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn stopped(effect: &str) -> store::Error {
+    store::Error::Stopped {
+        url: effect.to_owned(),
     }
 }
 
@@ -266,6 +290,7 @@ impl Repo for FaultyRepo {
     async fn submit(&self, mut submission: Submission) -> Result<Answer> {
         self.faulty.chaos.writes();
         self.faulty.alive("git: submit")?;
+        let _flight = self.faulty.start().await?;
         self.beside(&submission).await;
         if self.faulty.mutant == Some(Mutant::NoLease) {
             without_lease(&mut submission);
@@ -280,6 +305,7 @@ impl Repo for FaultyRepo {
             Err(error) => format!("git failed at {what}: {error}"),
         });
         let answer = answer?;
+        self.faulty.hears().await?;
         self.faulty.alive("git: submit, done")?;
         if self.faulty.mutant == Some(Mutant::NoDurability)
             && matches!(answer, Answer::Published(_))

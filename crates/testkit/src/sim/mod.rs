@@ -8,7 +8,7 @@
 //! does not delay another, I11, is the queue's to show).
 //!
 //! Two ways lead through it: a walk that a seed decides, under every fault at once ([`Sim`]; also in a world whose set rolls
-//! out in steps), and short stories in each of which the process dies once, at every failpoint in turn ([`Matrix`]).
+//! out in steps, and in one where several processes live at once), and short stories in each of which the process dies once, at every failpoint in turn ([`Matrix`]).
 
 mod by_hand;
 mod chaos;
@@ -17,6 +17,7 @@ pub(crate) mod dice;
 mod farewell;
 mod faults;
 pub(crate) mod fixtures;
+mod gate;
 mod git;
 mod ledger;
 mod marks;
@@ -30,6 +31,7 @@ mod pushers;
 mod reached;
 mod reading;
 mod remotes;
+mod replicas;
 mod rolled;
 mod rolling;
 mod scenario;
@@ -92,6 +94,17 @@ impl Sim {
         told(seed, async {
             let mut world = World::new(seed, mutant, Some(complete)).await;
             let result = steps::walk(&mut world).await;
+            world.end();
+            (result, world.durable.chaos.read())
+        })
+    }
+
+    /// Runs one seed in a world where several processes live at once, and one of them writes (C2).
+    pub fn run_replicas(&self, seed: u64, mutant: Option<Mutant>) -> SeedOutcome {
+        let complete = self.complete.clone();
+        told(seed, async {
+            let mut world = World::replicated(seed, mutant, complete).await;
+            let result = replicas::walk(&mut world).await;
             world.end();
             (result, world.durable.chaos.read())
         })

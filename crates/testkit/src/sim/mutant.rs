@@ -53,6 +53,8 @@ pub enum Mutant {
     ForgetsPlaces,
     /// That targets move is forgotten, and what they leave is what nobody wants.
     ForgetsMoves,
+    /// Effects start whenever they are wanted, whoever holds the Lease by then.
+    NoTerm,
 }
 
 impl Mutant {
@@ -69,6 +71,9 @@ impl Mutant {
 
     /// Those that only worlds whose sites move to other packages can notice.
     pub const OF_MOVES: [Self; 2] = [Self::ForgetsPlaces, Self::ForgetsMoves];
+
+    /// Those that worlds with several processes notice.
+    pub const OF_REPLICAS: [Self; 3] = [Self::NoTerm, Self::NoLease, Self::NoDeduplication];
 
     /// All others.
     pub const ALL: [Self; 8] = [
@@ -102,13 +107,15 @@ impl Mutant {
             Self::TakesForPublished => "takes-for-published",
             Self::ForgetsPlaces => "forgets-places",
             Self::ForgetsMoves => "forgets-moves",
+            Self::NoTerm => "no-term",
         }
     }
 
     /// The mutant of this name.
     pub fn parse(name: &str) -> Option<Self> {
-        let of_sets = Self::OF_ROLLOUTS.into_iter().chain(Self::OF_MOVES);
-        let mut all = Self::ALL.into_iter().chain(of_sets);
+        let others = Self::OF_ROLLOUTS.into_iter().chain(Self::OF_MOVES);
+        let others = others.chain(Self::OF_REPLICAS);
+        let mut all = Self::ALL.into_iter().chain(others);
         all.find(|m| m.name() == name)
     }
 }

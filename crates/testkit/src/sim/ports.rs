@@ -11,12 +11,14 @@ use engine::ports::{
     Point, PortError, Reader, RecordWrite, Records, Requester, Secret, Secrets, StoredRepository,
     StoredSet, StoredVariant,
 };
+use futures::stream::BoxStream;
 use model::{Class, Namespace, ObjectKey, Problem, Revision, UpstreamSource};
 use plan::set::KindScope;
 use store::MemoryStore;
 
 use super::chaos::Chaos;
 use super::faults::Fault;
+use super::gate::{Flight, Gate};
 use super::ledger::Ledger;
 use super::mutant::{self, Mutant, Unsafe};
 use super::watch::{Past, meddle};
@@ -43,6 +45,8 @@ pub(super) struct Ports {
     pub(super) process: u64,
     pub(super) mutant: Option<Mutant>,
     pub(super) loose: Unsafe,
+    /// Where several processes live at once.
+    pub(super) gate: Option<Arc<Gate>>,
 }
 
 impl fmt::Debug for Ports {
@@ -74,8 +78,33 @@ enum Verdict {
 }
 
 impl Ports {
+    /// Whether this process lives, and may go on.
+    fn lives(&self) -> bool {
+        match &self.gate {
+            Some(gate) => !gate.ends(),
+            None => self.chaos.lives(self.process),
+        }
+    }
+
+    /// An effect starts, and takes its time where there are others beside this process.
+    async fn start(&self, what: &str) -> Result<Option<Flight>, PortError> {
+        let Some(gate) = &self.gate else {
+            return Ok(None);
+        };
+        let flight = gate.start(what).await;
+        flight.map(Some).ok_or_else(|| unavailable(what))
+    }
+
+    /// Whether there is still somebody to hear an answer.
+    async fn hears(&self, what: &str) -> Result<(), PortError> {
+        match &self.gate {
+            Some(gate) if !gate.hears().await => Err(unavailable(what)),
+            _ => Ok(()),
+        }
+    }
+
     fn write(&self, what: &str, touch: impl FnOnce() -> bool) -> Verdict {
-        if !self.chaos.lives(self.process) {
+        if self.gate.is_none() && !self.lives() {
             return Verdict::Fail;
         }
         self.chaos.writes();
@@ -109,12 +138,13 @@ impl Ports {
         touch: impl FnOnce() -> bool,
         write: impl Future<Output = Result<T, PortError>>,
     ) -> Result<T, PortError> {
+        let _flight = self.start(what).await?;
         match self.write(what, touch) {
             Verdict::Go => {
                 let done = write.await;
                 self.chaos
                     .say(format!("{what} of {of}: {}", outcome(&done)));
-                done
+                self.hears(what).await.and(done)
             }
             Verdict::Fail => Err(unavailable(what)),
             Verdict::GoAndDie => {
@@ -128,7 +158,7 @@ impl Ports {
     pub(super) fn read(&self, what: &str) -> Result<(), PortError> {
         let effect = format!("objects: {what}");
         let struck = self.chaos.strike(&effect, &[Fault::Unavailable]).is_some();
-        if struck || self.chaos.dies(&effect) || !self.chaos.lives(self.process) {
+        if struck || self.chaos.dies(&effect) || !self.lives() {
             return Err(unavailable(what));
         }
         Ok(())
@@ -139,6 +169,7 @@ impl Ports {
             Change::Put(record) => record.key.clone(),
             Change::Delete(key) => key.clone(),
         };
+        let _flight = self.start("record").await?;
         mutant::break_record(self.mutant, &self.twin, &mut write.change);
         let mut between = false;
         let verdict = self.write("record", || {
@@ -170,7 +201,7 @@ impl Ports {
             self.chaos.kill();
             return Err(unavailable("write record"));
         }
-        done
+        self.hears("record").await.and(done)
     }
 }
 
@@ -265,6 +296,10 @@ impl Cluster for Ports {
         self.twin.revision_set(key, requester).await
     }
 
+    fn leaving(&self) -> BoxStream<'static, Namespace> {
+        self.twin.leaving()
+    }
+
     async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
         self.read("get namespace")?;
         self.twin.namespace_active(namespace).await
@@ -285,7 +320,7 @@ impl Secrets for Ports {
 #[async_trait]
 impl Events for Ports {
     async fn tell(&self, event: ClusterEvent) {
-        if self.chaos.lives(self.process) && !self.chaos.dies("objects: event") {
+        if self.lives() && !self.chaos.dies("objects: event") {
             self.twin.tell(event).await;
         }
     }
@@ -294,7 +329,7 @@ impl Events for Ports {
 /// The engine's own points.
 impl engine::ports::Faults for Ports {
     fn dies_at(&self, point: Point) -> bool {
-        if !self.chaos.lives(self.process) {
+        if !self.lives() {
             return true;
         }
         let struck = self

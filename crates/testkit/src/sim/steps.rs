@@ -100,7 +100,7 @@ impl World {
     }
 
     /// Everybody finishes what they were at; then all has to be well, and stay so.
-    async fn finale(&mut self) -> Stepped {
+    pub(super) async fn finale(&mut self) -> Stepped {
         let mut last = Violation("convergence: no rest".to_owned());
         for _ in 0..6 {
             if !self.rest().await? {
@@ -167,7 +167,7 @@ impl World {
         Some((record, name, files))
     }
 
-    fn spec(&mut self, at: &str) {
+    pub(super) fn spec(&mut self, at: &str) {
         let Some((repo, name)) = at.split_once('/') else {
             return;
         };
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    fn host(&mut self) {
+    pub(super) fn host(&mut self) {
         let host = format!("host-{}.example.test", self.hosts.len());
         self.durable.chaos.say(format!("the endpoint is {host}"));
         self.inject(&host);
@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    async fn edit(&mut self, at: &str) -> Stepped {
+    pub(super) async fn edit(&mut self, at: &str) -> Stepped {
         let Some(draft) = self.open(at) else {
             return Ok(());
         };
@@ -281,7 +281,7 @@ impl World {
     }
 
     /// Proposes where need be, and approves.
-    async fn approve(&mut self, at: &str) -> Stepped {
+    pub(super) async fn approve(&mut self, at: &str) -> Stepped {
         let Some(draft) = self.open(at) else {
             return Ok(());
         };

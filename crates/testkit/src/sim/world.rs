@@ -16,6 +16,7 @@ use super::chaos::Chaos;
 use super::dice::Dice;
 use super::faults::Fault;
 use super::fixtures::{self, BLUEPRINTS, Derived, NS, TARGETS};
+use super::gate::{Gate, Lease, Replicas};
 use super::git::FaultyStore;
 use super::ledger::Ledger;
 use super::mutant::{Mutant, Unsafe};
@@ -47,6 +48,8 @@ pub(super) struct Durable {
     mutant: Option<Mutant>,
     /// How often a process looks at its own repositories.
     local_poll: Duration,
+    /// Where several processes live at once.
+    pub(super) lease: Option<Arc<Lease>>,
 }
 
 /// What a seed's world holds beside the first namespace.
@@ -65,7 +68,9 @@ pub(super) enum Tenants {
 pub(super) struct World {
     pub(super) durable: Durable,
     pub(super) engine: Engine,
-    running: JoinHandle<()>,
+    pub(super) running: JoinHandle<()>,
+    /// The others, where several live at once.
+    pub(super) replicas: Option<Replicas>,
     pub(super) dice: Dice,
     /// What a complete draft looks like; `None` while that is found out.
     pub(super) complete: Option<Derived>,
@@ -98,11 +103,28 @@ pub(super) struct World {
 }
 
 impl Durable {
-    fn start(&self) -> (Engine, JoinHandle<()>) {
+    /// What git is to a process: one of several has mirrors of its own.
+    fn store_of(&self, gate: Option<&Arc<Gate>>) -> Arc<MemoryStore> {
+        let Some(gate) = gate else {
+            return Arc::clone(&self.store);
+        };
+        let options = MemoryOptions {
+            faults: Arc::clone(gate) as Arc<dyn store::Faults>,
+            ..MemoryOptions::default()
+        };
+        Arc::new(self.store.beside(options))
+    }
+
+    pub(super) fn start(&self) -> (Engine, JoinHandle<()>, Option<Arc<Gate>>) {
         let process = self.chaos.start();
+        let endless = self.mutant == Some(Mutant::NoTerm);
+        let lease = self.lease.as_ref();
+        let gate = lease.map(|lease| Gate::take(lease, &self.chaos, endless));
+        let store = self.store_of(gate.as_ref());
         let outside = Arc::new(Ports {
+            gate: gate.clone(),
             twin: Arc::clone(&self.twin),
-            store: Arc::clone(&self.store),
+            store: Arc::clone(&store),
             chaos: Arc::clone(&self.chaos),
             ledger: self.ledger.clone(),
             pasts: self.pasts.clone(),
@@ -124,7 +146,8 @@ impl Durable {
             faults: outside,
         };
         let faulty = FaultyStore {
-            store: Arc::clone(&self.store),
+            gate: gate.clone(),
+            store,
             chaos: Arc::clone(&self.chaos),
             ledger: self.ledger.clone(),
             mutant: self.mutant,
@@ -139,7 +162,7 @@ impl Durable {
         };
         let engine = Engine::new(ports, Arc::new(faulty) as Arc<dyn Store>, options);
         let runs = engine.clone();
-        (engine, tokio::spawn(async move { runs.run().await }))
+        (engine, tokio::spawn(async move { runs.run().await }), gate)
     }
 }
 
@@ -210,12 +233,14 @@ impl World {
             loose: Unsafe::default(),
             mutant,
             local_poll,
+            lease: None,
         };
-        let (engine, running) = durable.start();
+        let (engine, running, _) = durable.start();
         Self {
             durable,
             engine,
             running,
+            replicas: None,
             dice: Dice::new(seed ^ 0x0ff5_4007),
             complete,
             version: 1,
@@ -382,7 +407,7 @@ impl World {
             chaos.struck("restart", Fault::JournalLost);
         }
         self.look()?;
-        (self.engine, self.running) = self.durable.start();
+        (self.engine, self.running, _) = self.durable.start();
         Ok(())
     }
 

@@ -172,8 +172,9 @@ const PINNED_ROLLOUTS: [u64; 20] = [
     201_928, // a list without repositories and variants: a step was emptied, and the next ones opened
 ];
 
-fn rollouts(asked: u64) -> Vec<u64> {
-    match std::env::var("OFFSHOOT_ROLLOUT_SEEDS") {
+/// Seeds that a variable of the environment names, or so many.
+fn seeds_of(variable: &str, asked: u64) -> Vec<u64> {
+    match std::env::var(variable) {
         Ok(text) => {
             let (from, to) = text.split_once("..").unwrap_or(("0", &text));
             (from.parse().expect("a seed")..to.parse().expect("a seed")).collect()
@@ -185,7 +186,7 @@ fn rollouts(asked: u64) -> Vec<u64> {
 #[test]
 fn no_target_is_ahead_of_its_step_whatever_strikes() {
     let sim = Sim::new().expect("a world without faults");
-    let mut seeds = rollouts(ROLLOUTS);
+    let mut seeds = seeds_of("OFFSHOOT_ROLLOUT_SEEDS", ROLLOUTS);
     seeds.extend(PINNED_ROLLOUTS);
     let outcomes = run_by(&sim, seeds, false, |sim, seed| sim.run_rollout(seed, None));
     let broken: Vec<&SeedOutcome> = outcomes.iter().filter(|o| o.violation.is_some()).collect();
@@ -207,6 +208,56 @@ fn mutants_of_rollouts_are_noticed() {
     for (mutant, seeds) in worlds.into_iter().chain(moved) {
         let walk = move |sim: &Sim, seed| sim.run_rollout(seed, Some(mutant));
         let outcomes = run_by(&sim, seeds.collect(), true, walk);
+        let noticed = outcomes.into_iter().find_map(|o| o.violation);
+        println!("{}: {noticed:?}", mutant.name());
+        assert!(noticed.is_some(), "{} was not noticed", mutant.name());
+    }
+}
+
+/// Seeds of worlds with several processes in one run; `OFFSHOOT_REPLICA_SEEDS` asks for others, as above.
+const REPLICAS: u64 = 60;
+
+/// C2: whoever sleeps, is cut off or told to go amid what it is at, and wakes up late, does nothing out of its term; what was on its
+/// way arrives whole or is stale, and nothing is made twice.
+#[test]
+fn nothing_of_an_old_term_lands_and_nothing_is_made_twice() {
+    let sim = Sim::new().expect("a world without faults");
+    let seeds = seeds_of("OFFSHOOT_REPLICA_SEEDS", REPLICAS);
+    let whole = seeds.len() >= usize::try_from(REPLICAS).expect("few");
+    let outcomes = run_by(&sim, seeds, false, |sim, seed| sim.run_replicas(seed, None));
+    let mut tally = Tally::new();
+    for (strike, count) in outcomes.iter().flat_map(|o| &o.tally) {
+        *tally.entry(strike.clone()).or_default() += count;
+    }
+    println!("{}", print(&tally));
+    let broken: Vec<&SeedOutcome> = outcomes.iter().filter(|o| o.violation.is_some()).collect();
+    for outcome in &broken {
+        println!("seed {}: {:?}", outcome.seed, outcome.violation);
+    }
+    println!("{} of {} seeds are broken", broken.len(), outcomes.len());
+    if let Some(outcome) = broken.first() {
+        fail(outcome, &format!("{:?}", outcome.violation));
+    }
+    for what in ["push", "record", "variant status"] {
+        let late = tally
+            .keys()
+            .any(|(effect, _)| *effect == format!("{what} of an older term"));
+        assert!(late || !whole, "no {what} arrived after its term");
+    }
+}
+
+#[test]
+fn a_walk_of_several_processes_is_the_same_for_the_same_seed() {
+    let sim = Sim::new().expect("a world without faults");
+    assert_eq!(sim.run_replicas(5, None), sim.run_replicas(5, None));
+}
+
+#[test]
+fn mutants_of_several_processes_are_noticed() {
+    let sim = Sim::new().expect("a world without faults");
+    for mutant in Mutant::OF_REPLICAS {
+        let walk = move |sim: &Sim, seed| sim.run_replicas(seed, Some(mutant));
+        let outcomes = run_by(&sim, (0..SEEDS).collect(), true, walk);
         let noticed = outcomes.into_iter().find_map(|o| o.violation);
         println!("{}: {noticed:?}", mutant.name());
         assert!(noticed.is_some(), "{} was not noticed", mutant.name());
