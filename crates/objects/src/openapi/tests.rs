@@ -49,7 +49,7 @@ fn documents_of_custom_kinds_are_the_recorded_ones() {
         let Some(version) = path.strip_prefix("/openapi/v3/apis/shop.example.dev/") else {
             continue;
         };
-        let document = document("shop.example.dev", version, &kinds);
+        let document = ServedKind::document("shop.example.dev", version, &kinds);
         let body = &step["response"]["body"];
         if reduced.starts_with("openapi-v3") {
             let schemas = document["components"]["schemas"].as_object().unwrap();
@@ -102,7 +102,7 @@ fn every_reference_leads_somewhere() {
     let mut kinds = custom();
     kinds.extend(definitions().iter().map(ServedKind::builtin));
     for kind in &kinds {
-        let document = document(&kind.group, &kind.version, &kinds);
+        let document = ServedKind::document(&kind.group, &kind.version, &kinds);
         assert!(
             document["components"]["schemas"][kind.component()].is_object(),
             "{}",
@@ -110,7 +110,7 @@ fn every_reference_leads_somewhere() {
         );
         check_links(&document, &document);
     }
-    let swagger = swagger(&kinds);
+    let swagger = ServedKind::swagger(&kinds);
     check_links(&swagger, &swagger);
     let namespace = &swagger["definitions"]["io.k8s.api.core.v1.Namespace"]["properties"]["spec"];
     assert_eq!(
@@ -122,7 +122,7 @@ fn every_reference_leads_somewhere() {
 #[test]
 fn parts_of_built_in_kinds_have_names() {
     let kinds: Vec<ServedKind> = definitions().iter().map(ServedKind::builtin).collect();
-    let document = document("", "v1", &kinds);
+    let document = ServedKind::document("", "v1", &kinds);
     let spec =
         &document["components"]["schemas"]["io.k8s.api.core.v1.Namespace"]["properties"]["spec"];
     assert!(
@@ -161,7 +161,7 @@ fn version_2_says_nothing_of_what_it_cannot_say() {
         },
     }}});
     let kind = thing(&schema);
-    let document = swagger(std::slice::from_ref(&kind));
+    let document = ServedKind::swagger(std::slice::from_ref(&kind));
     let spec = &document["definitions"]["dev.a.v1.Thing"]["properties"]["spec"];
     let keeps = json!({"x-kubernetes-preserve-unknown-fields": true});
     assert_eq!(spec["required"], json!(["must"]));
@@ -175,14 +175,14 @@ fn version_2_says_nothing_of_what_it_cannot_say() {
     let mut open = schema;
     open["x-kubernetes-preserve-unknown-fields"] = true.into();
     let kind = thing(&open);
-    let document = swagger(std::slice::from_ref(&kind));
+    let document = ServedKind::swagger(std::slice::from_ref(&kind));
     let gvk = json!([{"group": "a.dev", "kind": "Thing", "version": "v1"}]);
     assert_eq!(
         document["definitions"]["dev.a.v1.Thing"],
         json!({"type": "object", "x-kubernetes-group-version-kind": gvk})
     );
     check_links(&document, &document);
-    let version_3 = super::document("a.dev", "v1", &[kind]);
+    let version_3 = ServedKind::document("a.dev", "v1", &[kind]);
     let whole = &version_3["components"]["schemas"]["dev.a.v1.Thing"]["properties"];
     assert!(whole["metadata"].is_object() && whole["spec"].is_object());
 }

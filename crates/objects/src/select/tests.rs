@@ -149,6 +149,6 @@ fn keys_of_maps_stand_in_brackets() {
         (".spec.flag", "true"),
         ("spec.labels", ""),
     ] {
-        assert_eq!(text_at(&object, path), text, "{path}");
+        assert_eq!(fields::text_at(&object, path), text, "{path}");
     }
 }

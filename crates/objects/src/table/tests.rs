@@ -91,11 +91,10 @@ fn a_kind_without_columns_shows_name_and_age() {
         definitions: true,
         now,
     };
-    let table = table(
+    let table = form.table(
         &custom_columns(&[]),
         [&object],
         json!({"resourceVersion": "5"}),
-        form,
     );
     assert_eq!(table["columnDefinitions"][1]["type"], "date");
     assert_eq!(table["rows"][0]["cells"], json!(["a", "60s"]));
@@ -116,7 +115,7 @@ fn built_in_columns_are_the_recorded_ones() {
         "metadata": {"name": "a", "creationTimestamp": "2026-01-10T00:00:00Z"},
         "data": {"a": "", "b": ""}, "binaryData": {"c": ""},
     });
-    let shown = table(&builtin_columns("ConfigMap"), [&object], json!({}), form);
+    let shown = form.table(&builtin_columns("ConfigMap"), [&object], json!({}));
     assert_eq!(
         shown["rows"][0],
         json!({"cells": ["a", 3, "0s"], "object": null})

@@ -22,8 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    Condition, Conflict, ConflictId, Files, GitLock, GitUpstream, Pairs, Recipe,
-    RenderStatus,
+    Condition, Conflict, ConflictId, Files, GitLock, GitUpstream, Pairs, Recipe, RenderStatus,
 };
 
 use crate::clone::Marked;
