@@ -2,8 +2,29 @@
 
 use model::{Conflict, ConflictId, ConflictState, Revision};
 
+use crate::variant::words;
+
 /// How many are named.
 const NAMED: usize = 10;
+
+/// The gates of a revision that are not true. Whether conflicts hold it is what its record says of them: the gate in the
+/// Kptfile is their picture, and whoever edits that file decides no conflict (V4a).
+pub(crate) fn open_gates(revision: &Revision) -> Vec<&str> {
+    let mut open = revision.open_gates();
+    let waits =
+        !revision.lifecycle.is_published() && revision.conflicts.iter().any(Conflict::blocks);
+    if waits && !open.contains(&words::CONFLICTS) {
+        open.push(words::CONFLICTS);
+    }
+    open
+}
+
+/// Those of them that are ours: nobody goes past them, whatever the repository says of the author's (V12).
+pub(crate) fn our_open_gates(revision: &Revision) -> Vec<&str> {
+    let mut open = open_gates(revision);
+    open.retain(|gate| gate.starts_with(words::OUR_GATES));
+    open
+}
 
 /// The open conflicts of a revision, by id, place and values; `None` if none is.
 pub(crate) fn listed(revision: &Revision) -> Option<String> {

@@ -1,5 +1,7 @@
 //! Conflicts that wait for a person: through news, restarts and lost records, and what people say about them.
 
+use std::collections::BTreeMap;
+
 use engine::Result;
 use engine::usecase::{Input, Made, input_of};
 use model::{ConflictId, ConflictState, Door, Lifecycle, Revision, Status, Task, UpstreamVersion};
@@ -180,6 +182,39 @@ async fn an_edit_that_was_pushed_answers_too() {
             .contains("replicas: 7")
     );
     quiet(&world).await;
+}
+
+/// V4a: a Kptfile from git without the gate, or with one that is true, decides nothing.
+#[tokio::test(start_paused = true)]
+async fn a_gate_that_somebody_edits_in_git_answers_no_conflict() {
+    let world = disagreed().await;
+    let closed = world.file(DRAFT, "Kptfile").await;
+    let forged = closed.replace("status: \"False\"", "status: \"True\"");
+    assert_ne!(forged, closed);
+    let branch = "drafts/shop/packagevariant-1";
+    let read = package::kptfile::Kptfile::parse(&closed).expect("a Kptfile");
+    let bare = package::conflicts::put_gate(&read, &[]).expect("without the gate");
+    assert!(!bare.text().contains("offshoot.dev/Conflicts"));
+    let held = world.engine.resources(&key(NS, DRAFT)).await;
+    let (_, held) = held.expect("files");
+    let text = |path: &model::PackagePath, file: &model::File| {
+        Some((path.to_string(), file.as_text()?.to_owned()))
+    };
+    let mut held: BTreeMap<String, String> = held.iter().filter_map(|(p, f)| text(p, f)).collect();
+    for kptfile in [bare.text(), &*forged] {
+        held.insert("Kptfile".to_owned(), kptfile.to_owned());
+        let files: Vec<(&str, &str)> = held.iter().map(|(p, t)| (&**p, &**t)).collect();
+        push_onto(&world, "deploy", (branch, branch), "shop", &files).await;
+        world.rest().await;
+        assert_eq!(told(&world), ["1 5 3 Open"]);
+        let draft = world.revision(DRAFT);
+        let refused = world
+            .engine
+            .move_to(&alice(), &draft.key, Door::Main, Lifecycle::Proposed)
+            .await
+            .expect_err("nobody answered");
+        assert!(refused.to_string().contains("open conflicts"), "{refused}");
+    }
 }
 
 /// V20: a person's draft is based anew on request.

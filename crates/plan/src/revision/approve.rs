@@ -7,7 +7,8 @@ use model::{Class, Door, Lifecycle, Revision, RevisionNumber, TreeId, transition
 use super::many::is_as_seen;
 use super::update::gates;
 use super::{Rejected, RejectionReason};
-use crate::variant::{RevisionRef, words};
+use crate::conflicts;
+use crate::variant::RevisionRef;
 
 /// On an approval: the tree of the package that was seen; another one is refused.
 pub const EXPECTED_TREE: &str = "offshoot.dev/expected-tree";
@@ -68,11 +69,10 @@ pub fn approve(o: &ApproveObserved) -> Result<Publish, Rejected> {
     transition(revision.lifecycle, Lifecycle::Published, Door::Approval)
         .map_err(|r| Rejected::lifecycle(&r))?;
     let author_gates = o.deployment && !o.ignore_author_gates;
-    let open: Vec<&str> = revision
-        .open_gates()
-        .into_iter()
-        .filter(|gate| author_gates || gate.starts_with(words::OUR_GATES))
-        .collect();
+    let open = match author_gates {
+        true => conflicts::open_gates(revision),
+        false => conflicts::our_open_gates(revision),
+    };
     gates(revision, Lifecycle::Proposed, &open)?;
     seen(o)?;
     base(o)?;

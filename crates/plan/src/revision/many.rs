@@ -7,7 +7,6 @@ use model::{Class, Door, Lifecycle, Revision};
 
 use super::{Rejected, RejectionReason};
 use crate::conflicts;
-use crate::variant::words;
 
 /// The right to approve.
 const APPROVAL: (&str, &str) = ("update", "approval");
@@ -111,8 +110,7 @@ pub fn fit(revision: &Revision, verb: RevisionVerb, seen: Option<&str>) -> Resul
 
 /// What somebody has to decide before a draft can be proposed or approved: of many, those that are ready go on without it.
 fn in_conflict(revision: &Revision) -> Option<String> {
-    let open = revision.open_gates().contains(&words::CONFLICTS);
-    let listed = conflicts::listed(revision).filter(|_| open)?;
+    let listed = conflicts::listed(revision)?;
     let name = &revision.key.name;
     Some(format!(
         "{listed}; `offshoot why pkgrev/{name}` names the commands that decide them"

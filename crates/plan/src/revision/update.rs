@@ -185,11 +185,7 @@ fn content_changed(old: &Revision, new: &Revision) -> bool {
 /// # Errors
 /// Names the gates.
 pub fn propose(revision: &Revision) -> Result<(), Rejected> {
-    let open: Vec<&str> = revision
-        .open_gates()
-        .into_iter()
-        .filter(|gate| gate.starts_with(words::OUR_GATES))
-        .collect();
+    let open = conflicts::our_open_gates(revision);
     gates(revision, Lifecycle::Draft, &open)
 }
 

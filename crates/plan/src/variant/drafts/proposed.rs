@@ -30,7 +30,7 @@ impl Work<'_> {
             return;
         }
         let message = format!("'{name}' waits for approval, but {}", why.join(", "));
-        let gates = our_open_gates(revision);
+        let gates = conflicts::our_open_gates(revision);
         let approve = match (gates.is_empty(), self.early(revision)) {
             (true, None) => format!("`offshoot rpkg approve {name}` publishes it as it is"),
             (true, Some(early)) => format!("it is not to be approved now ({})", early.why()),
@@ -67,7 +67,7 @@ impl Work<'_> {
         if revision.lifecycle != Lifecycle::Proposed {
             return;
         }
-        let open = our_open_gates(revision);
+        let open = conflicts::our_open_gates(revision);
         if open.is_empty() {
             return;
         }
@@ -86,11 +86,4 @@ impl Work<'_> {
         ));
         self.report.hint(message, way_out);
     }
-}
-
-/// The gates of ours that are not true: nobody can approve past them, whatever the repository says of the author's.
-fn our_open_gates(revision: &Revision) -> Vec<&str> {
-    let mut open = revision.open_gates();
-    open.retain(|gate| gate.starts_with(words::OUR_GATES));
-    open
 }
