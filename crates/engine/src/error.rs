@@ -192,6 +192,7 @@ impl Error {
             store::Error::NoRepository { .. } => UnreadyReason::NoRepository,
             store::Error::Gone { .. } => UnreadyReason::RepositoryGone,
             store::Error::NoBranch { .. } => UnreadyReason::NoBranch,
+            store::Error::BranchGone { .. } => UnreadyReason::BranchGone,
             store::Error::Outside { .. } => UnreadyReason::OutsideAllowed,
             store::Error::Unauthenticated { .. } => UnreadyReason::CredentialsRefused,
             store::Error::NoSecret { .. } => UnreadyReason::SecretNotFound,

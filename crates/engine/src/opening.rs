@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use model::{Class, Namespace, Repository, RepositoryName};
-use store::{RemoteSpec, Repo};
+use store::{RefName, RemoteSpec, Repo};
 
 use crate::git::{Layout, committer};
 use crate::index::Wake;
-use crate::ports::Reader;
+use crate::ports::{Reader, StoredRepository};
 use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, credentials, recover, waiting};
 
@@ -146,6 +146,7 @@ async fn ask_for(engine: &Engine, repository: &Repository) -> Result<Arc<dyn Rep
         create_repository: git.create && !was_there,
         branch: Some(git.branch.clone()),
         create_branch: (git.create_branch || git.create).then(|| committer(engine.now())),
+        branch_was_there: branch_was_there(engine, repository),
         credentials: credentials::of_secret(
             engine,
             &repository.key.namespace,
@@ -177,6 +178,39 @@ fn was_there(engine: &Engine, repository: &Repository) -> bool {
         let mut all = w.repositories.at(&repository.git.repo);
         all.any(|stored| !stored.status.git_commit.is_empty())
     })
+}
+
+/// What tells of a registration's branch, where it is missing, that it was there: any other branch or tag if a look has found it
+/// before, and else refs that only packages have. Those may belong to another branch that is registered for the same place.
+/// A repository that has neither branches nor tags is a new one, wherever it stands.
+fn branch_was_there(engine: &Engine, repository: &Repository) -> fn(&RefName) -> bool {
+    let git = &repository.git;
+    let same = |stored: &StoredRepository| {
+        let branch = stored.parsed.as_ref().ok().map(|r| &r.git.branch);
+        stored.key == repository.key || branch == Some(&git.branch)
+    };
+    let seen: Vec<bool> = engine.world(|w| {
+        let all = w.repositories.at(&git.repo);
+        let found = all.filter(|stored| !stored.status.git_commit.is_empty());
+        found.map(|stored| same(stored)).collect()
+    });
+    match (seen.contains(&true), seen.is_empty()) {
+        (true, _) => |_| true,
+        (false, false) => |_| false,
+        (false, true) => is_of_packages,
+    }
+}
+
+/// Whether whatever follows says that this is a package's ref: a draft, a proposal, or the tag of a publication.
+fn is_of_packages(name: &RefName) -> bool {
+    let below = |prefix: &str| name.as_str().strip_prefix(prefix);
+    let drafts = ["drafts/", "proposed/", "deletionProposed/"];
+    let number = |tag: &str| {
+        let (_, last) = tag.rsplit_once('/')?;
+        last.strip_prefix('v')?.parse::<u32>().ok()
+    };
+    below("refs/heads/").is_some_and(|short| drafts.iter().any(|of| short.starts_with(of)))
+        || below("refs/tags/").and_then(number).is_some()
 }
 
 /// Whether what the mirror holds is this registration's to see: other registrations of the address fetched into it

@@ -36,6 +36,8 @@ pub struct Registration {
 pub enum UnreadyReason {
     /// Nothing of what follows: Porch's word for all of them.
     Error,
+    /// Its branch was there, and is not made anew.
+    BranchGone,
     /// Its Secret is there, or it names none, and the remote accepts no credentials of ours.
     CredentialsRefused,
     /// Its branch is not there, and is not to be made.
@@ -51,8 +53,9 @@ pub enum UnreadyReason {
 }
 
 impl UnreadyReason {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Error,
+        Self::BranchGone,
         Self::CredentialsRefused,
         Self::NoBranch,
         Self::NoRepository,
@@ -65,6 +68,7 @@ impl UnreadyReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "Error",
+            Self::BranchGone => "BranchGone",
             Self::CredentialsRefused => "CredentialsRefused",
             Self::NoBranch => "NoBranch",
             Self::NoRepository => "NoRepository",

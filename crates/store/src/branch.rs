@@ -27,6 +27,16 @@ impl<D: Disk> RepoWriter<D> {
         there()
     }
 
+    /// Whether a branch or tag that is there tells that the missing branch was there, too.
+    fn was_there(&self, spec: &RemoteSpec) -> Result<bool> {
+        let refs = self.reader().disk.list()?;
+        let of_git = |name: &&RefName| {
+            let name = name.as_str();
+            name.starts_with("refs/heads/") || name.starts_with("refs/tags/")
+        };
+        Ok(refs.keys().filter(of_git).any(spec.branch_was_there))
+    }
+
     pub(crate) async fn ensure_branch(self: &Arc<Self>, spec: &RemoteSpec) -> Result<()> {
         let Some(branch) = &spec.branch else {
             return Ok(());
@@ -49,6 +59,12 @@ impl<D: Disk> RepoWriter<D> {
         else {
             return Err(none());
         };
+        if self.was_there(spec)? {
+            return Err(Error::BranchGone {
+                url: self.reader().url.clone(),
+                branch: branch.clone(),
+            });
+        }
         let readme = PackagePath::parse("README.md").map_err(|e| Error::Nonsense {
             attempt: "make a branch",
             why: e.to_string(),

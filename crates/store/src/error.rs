@@ -57,6 +57,16 @@ pub enum Error {
         /// The branch.
         branch: String,
     },
+    /// The branch was there once, and is not made anew: an empty one would stand for everything that was on it.
+    #[error(
+        "repository {url} has no branch {branch:?}, and none is made where one was: push it (git push {url} COMMIT:refs/heads/{branch}), or name another in spec.git.branch"
+    )]
+    BranchGone {
+        /// The URL.
+        url: String,
+        /// The branch.
+        branch: String,
+    },
     /// A repository that can only be read was to be written.
     #[error(
         "repository {url} can only be read: it has a working tree, so it serves as an upstream only"
@@ -228,6 +238,7 @@ impl Error {
             Self::NoRepository { .. }
             | Self::Gone { .. }
             | Self::NoBranch { .. }
+            | Self::BranchGone { .. }
             | Self::Missing { .. } => Class::NotFound,
             Self::ReadOnly { .. }
             | Self::Outside { .. }

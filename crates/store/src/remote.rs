@@ -32,6 +32,8 @@ pub struct RemoteSpec {
     pub branch: Option<String>,
     /// Whether that branch is made where it is missing, as Porch does it.
     pub create_branch: Option<crate::Signature>,
+    /// Which branches and tags tell that the branch was there once: beside one of them it is missed, and none is made.
+    pub branch_was_there: fn(&crate::RefName) -> bool,
     /// Credentials, asked anew for each attempt.
     pub credentials: Arc<dyn Credentials>,
 }
@@ -55,6 +57,7 @@ impl RemoteSpec {
             create_repository: false,
             branch: None,
             create_branch: None,
+            branch_was_there: |_| false,
             credentials: Arc::new(NoCredentials),
         }
     }

@@ -165,7 +165,10 @@ async fn settled(engine: &Engine, stored: &StoredRepository, looked: &Looked) ->
         status.conditions = vec![condition];
         status.conditions.extend(read_only);
         status.package_count = count;
-        status.git_commit = found.head.map(|c| c.to_string()).unwrap_or_default();
+        // What was there once is remembered: a branch that is gone is not made anew.
+        if let Some(head) = found.head {
+            status.git_commit = head.to_string();
+        }
         status.next_full_sync = next.map(model::utc).unwrap_or_default();
         if looked.asked {
             let at = &repository.run_once_at;

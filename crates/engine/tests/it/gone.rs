@@ -91,6 +91,56 @@ async fn a_repository_made_anew_starts_as_when_it_was_registered() {
     }
 }
 
+/// A branch that was there is missed, and no empty one stands in for it: not at the next look, not after a restart, and not for
+/// whoever registers the repository anew.
+#[tokio::test(start_paused = true)]
+async fn a_branch_that_was_there_is_missed_and_never_made_anew() {
+    let mut world = ready().await;
+    let mut wanted = repository("deploy", true);
+    wanted.git.create_branch = true;
+    world.twin.put_repository(wanted.clone());
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let main = store::RefName::branch("main").expect("a ref");
+    let head = world.outside("deploy").refs().expect("refs")[&main];
+    delete_ref(&world, "main").await;
+    let missed = |world: &World| {
+        let refs = world.outside("deploy").refs().expect("refs");
+        assert_eq!(refs.get(&main), None, "it was made anew");
+        let (status, message) = repository_says(world, "deploy");
+        assert_eq!(status, Status::False, "{message}");
+        assert!(
+            message.contains("none is made where one was: push it"),
+            "{message}"
+        );
+    };
+    look(&world).await;
+    missed(&world);
+    look(&world).await;
+    world.restart().await;
+    missed(&world);
+    let told = world.twin.events();
+    assert!(
+        told.iter()
+            .any(|e| format!("{e:?}").contains("none is made where one was"))
+    );
+    // Nothing is remembered of a new registration: its drafts tell.
+    world.twin.delete_repository(NS, "deploy");
+    world.rest().await;
+    world.twin.put_repository(wanted);
+    look(&world).await;
+    missed(&world);
+    let back = store::Submission {
+        refs: vec![store::RefEdit::create(main.clone(), head)],
+        ..store::Submission::default()
+    };
+    let answer = world.outside("deploy").submit(back).await.expect("a push");
+    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
+    look(&world).await;
+    assert_eq!(repository_says(&world, "deploy").0, Status::True);
+    quiet(&world).await;
+}
+
 /// Ready says whether what it names can be read; nobody else is held up.
 #[tokio::test(start_paused = true)]
 async fn a_revision_whose_files_are_gone_says_so_until_they_are_back() {

@@ -225,6 +225,9 @@ fn way_out(condition: &Condition, has_secret: bool) -> Option<&'static str> {
         UnreadyReason::OutsideAllowed => {
             "move it, or start offshoot up with --repositories-below DIR"
         }
+        UnreadyReason::BranchGone => {
+            "push the branch again (status.gitCommitHash is where it was seen last), or name another in spec.git.branch"
+        }
         UnreadyReason::NoBranch => {
             "name another in spec.git.branch, or let spec.git.createBranch: true make it (repo reg --create-branch)"
         }

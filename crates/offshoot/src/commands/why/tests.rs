@@ -65,6 +65,7 @@ fn a_repository_that_is_not_ready_has_the_way_out_of_its_reason() {
         ("NoRepository", false, "repo reg --create)"),
         ("RepositoryGone", false, "repo unreg, repo reg --create"),
         ("NoBranch", false, "--create-branch"),
+        ("BranchGone", false, "push the branch again"),
         ("OutsideAllowed", false, "--repositories-below DIR"),
         ("SecretNotFound", true, "make the Secret"),
         ("CredentialsRefused", true, "mend the user name"),
