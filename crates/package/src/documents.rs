@@ -31,6 +31,20 @@ pub enum DocumentsError {
         /// Where, and why.
         source: yaml::Error,
     },
+    /// A key stands twice where its value has to be decided (Y3).
+    #[error(
+        "{path} line {again}: the key {key:?} stands there already in line {before}; keep one of the two: which one counts depends on who reads the file"
+    )]
+    Repeated {
+        /// The file.
+        path: PackagePath,
+        /// The key.
+        key: String,
+        /// The line in which it stands first.
+        before: usize,
+        /// The line in which it stands again.
+        again: usize,
+    },
     /// A change that cannot be written so that it reads back as meant.
     #[error("{path}: cannot write the change: {source}")]
     Write {
@@ -120,6 +134,25 @@ impl Documents {
     /// The documents that have content, in order.
     pub(crate) fn documents(&self) -> &[Document] {
         &self.documents
+    }
+
+    /// Refuses a document in which a key stands twice; all of them without a number.
+    pub(crate) fn no_key_twice(&self, document: Option<usize>) -> Result<(), DocumentsError> {
+        let asked = self
+            .stream
+            .documents()
+            .filter(|d| !d.is_empty())
+            .enumerate();
+        let asked = asked.filter(|(at, _)| document.is_none_or(|only| only == *at));
+        let found = asked.flat_map(|(_, d)| d.root().repeated_keys()).next();
+        found.map_or(Ok(()), |[before, again]| {
+            Err(DocumentsError::Repeated {
+                path: self.path.clone(),
+                key: again.key_text().unwrap_or_default().to_owned(),
+                before: before.line(),
+                again: again.line(),
+            })
+        })
     }
 
     /// The file's text.

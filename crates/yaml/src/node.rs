@@ -344,6 +344,35 @@ impl<'a> Node<'a> {
             .collect()
     }
 
+    /// The keys below this node that stand in their mapping already, in the order of the text: where it stood before, and where it
+    /// stands again. What an alias stands for is looked at where it is written.
+    #[must_use]
+    pub fn repeated_keys(&self) -> Vec<[Self; 2]> {
+        let mut found = Vec::new();
+        let mut open = vec![*self];
+        while let Some(node) = open.pop() {
+            if node.kind() == NodeKind::Alias {
+                continue;
+            }
+            if !node.keys_differ() {
+                let mut first = std::collections::BTreeMap::new();
+                for entry in node.entries() {
+                    let Some(key) = entry.key.key_text() else {
+                        continue;
+                    };
+                    match first.get(key) {
+                        Some(before) => found.push([*before, entry.key]),
+                        None => drop(first.insert(key, entry.key)),
+                    }
+                }
+            }
+            open.extend(node.entries().map(|entry| entry.value));
+            open.extend(node.items());
+        }
+        found.sort_by_key(|[_, again]| again.line());
+        found
+    }
+
     /// Whether a small mapping holds no key twice: each is compared with those before it, which takes no memory.
     fn keys_differ(&self) -> bool {
         let mut entries = self.entries();

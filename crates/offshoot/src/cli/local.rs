@@ -50,7 +50,7 @@ pub(crate) struct RenderArgs {
     #[arg(long)]
     pub(crate) no_status: bool,
     /// Refuse what kpt refuses and we only warn about: fields that a Kptfile does not have, and in packages without
-    /// a pipeline what is no resource.
+    /// a pipeline what is no resource; and keys that stand twice in a mapping.
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]

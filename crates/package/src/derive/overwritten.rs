@@ -47,6 +47,7 @@ fn record(difference: Difference, merge_base: &Files, local: &Files) -> Option<C
         path,
         before,
         after,
+        ..
     } = difference;
     let mut record = Conflict {
         id: ConflictId(String::new()),

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use model::{ConflictValue, File, Files, PackagePath};
+use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{Limits, Node, NodeKind, Stream};
 
 use super::known::Known;
@@ -14,7 +15,10 @@ use super::sides::{Sides, is_documents};
 use super::three::Three;
 use crate::place::{FieldPath, PathStep};
 use crate::schema::Schema;
-use crate::values::{ResourceIdentity, file_value, hidden, identity, is_secret, node_value, same};
+use crate::values::{
+    ResourceIdentity, cluster_value, file_value, hidden, identity, is_secret, node_value, same,
+    same_in_cluster, undecidable,
+};
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +34,12 @@ pub struct Difference {
     /// What the second package holds. Equal to `before` where only the form differs: comments, order,
     /// quotes, layout.
     pub after: ConflictValue,
+    /// Where a key stands twice in the document, which is compared as a text then (M6): readers take one of them or the other.
+    pub twice: Option<String>,
 }
+
+/// The path of what differs in a document that is compared as a text.
+const LINES: &str = "#lines";
 
 impl Difference {
     /// Whether nothing but the form differs.
@@ -39,15 +48,25 @@ impl Difference {
     }
 }
 
-/// All differences, in the order of their places.
+/// All differences, in the order of their places, for whoever has to judge them: also what only a cluster reads otherwise, and
+/// what stands behind a key that stands twice.
 pub fn diff(before: &Files, after: &Files) -> Vec<Difference> {
-    diff_where(before, after, |_| true)
+    found(before, after, true, |_| true)
 }
 
-/// The differences in some of the files.
+/// The fields that differ in some of the files, as the package's own readers take them.
 pub(crate) fn diff_where(
     before: &Files,
     after: &Files,
+    asked: impl Fn(&PackagePath) -> bool,
+) -> Vec<Difference> {
+    found(before, after, false, asked)
+}
+
+fn found(
+    before: &Files,
+    after: &Files,
+    judged: bool,
     asked: impl Fn(&PackagePath) -> bool,
 ) -> Vec<Difference> {
     let schemas = Schemas::new(Sides {
@@ -59,13 +78,14 @@ pub(crate) fn diff_where(
     let paths: BTreeSet<&PackagePath> = before.keys().chain(after.keys()).collect();
     for path in paths.into_iter().filter(|path| asked(path)) {
         let sides = [before.get(path), after.get(path)];
-        if sides[0] != sides[1] && !documents(path, sides, &schemas, &mut all) {
+        if sides[0] != sides[1] && !documents(path, sides, (&schemas, judged), &mut all) {
             all.push(Difference {
                 file: path.clone(),
                 resource: String::new(),
                 path: String::new(),
                 before: file_value(sides[0]),
                 after: file_value(sides[1]),
+                twice: None,
             });
         }
     }
@@ -76,7 +96,7 @@ pub(crate) fn diff_where(
 fn documents(
     path: &PackagePath,
     sides: [Option<&File>; 2],
-    schemas: &Schemas<'_>,
+    (schemas, judged): (&Schemas<'_>, bool),
     all: &mut Vec<Difference>,
 ) -> bool {
     let kptfile = path.file_name() == crate::kptfile::FILE_NAME;
@@ -123,9 +143,13 @@ fn documents(
             file: path,
             resource: id.record(),
             secret: a.into_iter().chain(b).any(is_secret),
+            judged,
             all,
         };
-        walk.node(&FieldPath::default(), a, b, Known::of(schema));
+        match judged && a.into_iter().chain(b).any(undecidable) {
+            true => walk.lines(a, b),
+            false => walk.node(&FieldPath::default(), a, b, Known::of(schema)),
+        }
     }
     // Something differs, or the files would be equal: the form.
     all.len() > start || {
@@ -135,15 +159,28 @@ fn documents(
             path: String::new(),
             before: ConflictValue::Absent,
             after: ConflictValue::Absent,
+            twice: None,
         });
         true
     }
+}
+
+/// The first key that stands twice in a document, and where.
+fn repeated(root: Node<'_>) -> Option<String> {
+    let [before, again] = root.repeated_keys().into_iter().next()?;
+    let key = again.key_text().unwrap_or_default();
+    let (before, again) = (before.line(), again.line());
+    Some(format!(
+        "the key {key:?} stands in line {before} and again in line {again}"
+    ))
 }
 
 pub(super) struct Comparison<'w> {
     file: &'w PackagePath,
     resource: String,
     secret: bool,
+    /// Whether somebody judges by it what a cluster will get.
+    judged: bool,
     all: &'w mut Vec<Difference>,
 }
 
@@ -158,6 +195,7 @@ impl<'w> Comparison<'w> {
             file,
             resource,
             secret: false,
+            judged: false,
             all,
         }
     }
@@ -170,11 +208,15 @@ impl<'w> Comparison<'w> {
         known: Known<'_>,
     ) {
         if let (Some(a), Some(b)) = (before, after) {
-            if same(a, b) {
+            if same(a, b) && (!self.judged || same_in_cluster(a, b)) {
                 return;
             }
             match (a.kind(), b.kind()) {
-                (NodeKind::Mapping, NodeKind::Mapping) => return self.fields(at, a, b, known),
+                (NodeKind::Mapping, NodeKind::Mapping)
+                    if self.fields(at, a, b, known) || !self.judged =>
+                {
+                    return;
+                }
                 (NodeKind::Sequence, NodeKind::Sequence) if self.elements(at, a, b, known) => {
                     return;
                 }
@@ -182,16 +224,58 @@ impl<'w> Comparison<'w> {
             }
         }
         let secret = self.secret && hidden(at);
+        let mut values = [before, after].map(|node| node_value(node, secret));
+        if self.judged && values[0] == values[1] {
+            // What the package's own readers take for the same is another value in a cluster.
+            values = [before, after].map(|node| cluster_value(node, secret));
+        }
+        self.push(at.to_string(), values, None);
+    }
+
+    fn push(&mut self, path: String, values: [ConflictValue; 2], twice: Option<String>) {
+        let [before, after] = values;
         self.all.push(Difference {
             file: self.file.clone(),
             resource: self.resource.clone(),
-            path: at.to_string(),
-            before: node_value(before, secret),
-            after: node_value(after, secret),
+            path,
+            before,
+            after,
+            twice,
         });
     }
 
-    fn fields(&mut self, at: &FieldPath, before: Node<'_>, after: Node<'_>, known: Known<'_>) {
+    /// Compares a document in which a key stands twice as a text: whatever value is looked at, readers may take another one.
+    fn lines(&mut self, before: Option<Node<'_>>, after: Option<Node<'_>>) {
+        let twice = [after, before].into_iter().flatten().find_map(repeated);
+        let [old, new] = [before, after].map(|node| node.map_or("", |node| node.source()));
+        if self.secret {
+            if old != new {
+                let values = [before, after].map(|node| cluster_value(node, true));
+                self.push(LINES.to_owned(), values, twice);
+            }
+            return;
+        }
+        let [old, new] = [old, new].map(|text| text.lines().collect::<Vec<_>>());
+        let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
+        for op in ops.into_iter().filter(|op| op.tag() != DiffTag::Equal) {
+            let sides = [old.get(op.old_range()), new.get(op.new_range())];
+            let values = sides.map(|lines| match lines.unwrap_or_default() {
+                [] => ConflictValue::Absent,
+                lines => ConflictValue::Json(serde_json::Value::from(lines.join("\n")).to_string()),
+            });
+            self.push(LINES.to_owned(), values, twice.clone());
+        }
+    }
+
+    /// Compares the fields of both; says whether any differs.
+    fn fields(
+        &mut self,
+        at: &FieldPath,
+        before: Node<'_>,
+        after: Node<'_>,
+        known: Known<'_>,
+    ) -> bool {
+        let start = self.all.len();
         let new = after.entries().filter(|entry| {
             entry
                 .key
@@ -209,6 +293,7 @@ impl<'w> Comparison<'w> {
                 known.field(key),
             );
         }
+        self.all.len() > start
     }
 
     /// Compares lists that pair; says whether they do, and whether more than the order differs.

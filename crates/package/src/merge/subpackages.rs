@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use model::{Conflict, ConflictValue, Decision, File, Files, PackagePath};
 
-use super::diff::{Difference, diff};
+use super::diff::{Difference, diff, diff_where};
 use super::options::MergeOptions;
 use super::record::Recorder;
 use super::runtime::without_runs;
@@ -163,7 +163,7 @@ fn record(
     let whole = record.finish();
     let [base, local, upstream] = contents.map(files);
     let deleted = local.is_empty();
-    let changed = diff(&base, if deleted { &upstream } else { &local });
+    let changed = diff_where(&base, if deleted { &upstream } else { &local }, |_| true);
     let changed = changed.into_iter().filter(|change| !change.is_form());
     for cause in whole {
         for change in changed.clone() {

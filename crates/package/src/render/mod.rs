@@ -43,7 +43,7 @@ pub struct Options {
     /// Say of such files that they are no YAML, in the condition and as warnings, and carry them all the same.
     pub tell_unread: bool,
     /// Refuse what kpt refuses where we are lenient (M18): fields of a Kptfile that nobody knows, and in packages
-    /// without a pipeline what is no resource.
+    /// without a pipeline what is no resource; and keys that stand twice.
     pub strict: bool,
     /// How many bytes the resources may be after any step; functions may be handed 128 times as many, all steps together. Nothing is
     /// counted without.
@@ -355,6 +355,9 @@ impl Render {
             None => select::config_map(&task.function).map(Arc::new),
         };
         self.resources.look().map_err(Blocked::Step)?;
+        if task.validator {
+            self.resources.decided(task).map_err(Blocked::Step)?;
+        }
         let items = self.resources.seen(task);
         Ok(Run {
             function: task.function.clone(),

@@ -92,6 +92,9 @@ impl Resources {
                     Some(stream) => Documents::of(path, stream.clone())?,
                     None => known.documents(path, file)?,
                 };
+                if options.strict {
+                    parsed.no_key_twice(None)?;
+                }
                 resources.take(path, parsed, package);
             } else if options.tell_unread
                 && let Err(error) = known.documents(path, file)
@@ -200,6 +203,20 @@ impl Resources {
                 index: entry.index,
             })
             .collect()
+    }
+
+    /// Whether a validator can judge what it is handed: of a key that stands twice it sees one value, and a cluster may take the
+    /// other (Y3).
+    pub(super) fn decided(&self, task: &Task) -> Result<(), String> {
+        let scope = self.scope(&task.package).into_iter();
+        let mut read = scope
+            .filter(|entry| sees(task, entry))
+            .filter_map(|entry| entry.origin.as_ref());
+        read.try_for_each(|origin| match self.parsed_files.get(&origin.path) {
+            Some(parsed) => parsed.no_key_twice(Some(origin.document)),
+            None => Ok(()),
+        })
+        .map_err(|error| error.to_string())
     }
 
     /// The numbers of what a function was handed.

@@ -22,6 +22,17 @@ pub(crate) fn same(a: Node<'_>, b: Node<'_>) -> bool {
     }
 }
 
+/// Whether two nodes that mean the same to the package tools do to a cluster, too: its reader follows YAML 1.1 (Y1).
+pub(crate) fn same_in_cluster(a: Node<'_>, b: Node<'_>) -> bool {
+    if a.source() == b.source() && a.kind() != NodeKind::Alias && !a.source().contains('*') {
+        return true;
+    }
+    match (a.to_value(Reader::Sigs), b.to_value(Reader::Sigs)) {
+        (Ok(left), Ok(right)) => left == right,
+        (left, right) => left.is_err() && right.is_err(),
+    }
+}
+
 /// Whether no integer of both can be longer than what the tools' reader holds exactly: then the values say all.
 fn exact(a: Node<'_>, b: Node<'_>) -> bool {
     let long = |node: Node<'_>| {

@@ -11,11 +11,15 @@ mod recorded;
 mod tally;
 
 pub(crate) use comments::texts as comment_texts;
-pub(crate) use compare::{canonical, kept, same, same_form, same_opt, undecidable, value};
+pub(crate) use compare::{
+    canonical, kept, same, same_form, same_in_cluster, same_opt, undecidable, value,
+};
 pub(crate) use elements::{function_text, keyed, runs as function_runs};
 pub(crate) use marks::{
     IDENTIFIER, MERGE_COMMENT, is_secret, merge_comment, same_but_marks, unmarked,
 };
 pub use marks::{ResourceIdentity, identity};
-pub(crate) use recorded::{file_value, hash, hidden, looks_secret, node_value, tree_value};
+pub(crate) use recorded::{
+    cluster_value, file_value, hash, hidden, looks_secret, node_value, tree_value,
+};
 pub(crate) use tally::{Counts, counts, standing};

@@ -2,9 +2,9 @@
 
 use model::{ConflictValue, File, PackagePath};
 use sha2::{Digest, Sha256};
-use yaml::Node;
+use yaml::{Node, Reader};
 
-use super::compare::{canonical, value};
+use super::compare::canonical;
 use crate::place::{FieldPath, PathStep, hex};
 
 /// Whether a path of a Secret may show its value: metadata and the type may, nothing else.
@@ -21,10 +21,19 @@ pub(crate) fn hidden(path: &FieldPath) -> bool {
 
 /// A node's value as a record holds it.
 pub(crate) fn node_value(node: Option<Node<'_>>, secret: bool) -> ConflictValue {
+    read_by(Reader::V3, node, secret)
+}
+
+/// The same as a cluster reads it.
+pub(crate) fn cluster_value(node: Option<Node<'_>>, secret: bool) -> ConflictValue {
+    read_by(Reader::Sigs, node, secret)
+}
+
+fn read_by(reader: Reader, node: Option<Node<'_>>, secret: bool) -> ConflictValue {
     let Some(node) = node else {
         return ConflictValue::Absent;
     };
-    let json = match value(node).and_then(|value| value.to_json()) {
+    let json = match node.to_value(reader).ok().and_then(|value| value.to_json()) {
         Some(json) => canonical(&json),
         None => serde_json::Value::from(node.source()).to_string(),
     };

@@ -79,6 +79,23 @@ fn m18_strictly_what_kpt_refuses_is_refused() {
     assert!(lenient.status.succeeded(), "{:?}", lenient.status);
 }
 
+/// Of a key that stands twice a validator sees one value, and a cluster may take the other (Y3).
+#[test]
+fn y3_no_validator_passes_a_key_that_stands_twice() {
+    let twice = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: prod}\nspec: {type: ClusterIP}\nspec: {type: NodePort}\n";
+    let validated = KPTFILE.replace("mutators", "validators");
+    let why = "service.yaml line 5: the key \"spec\" stands there already in line 4";
+    let texts = |kptfile| [("Kptfile", kptfile), ("service.yaml", twice)];
+    let rendered = built_in(&texts(&validated));
+    let error = rendered.status.error.unwrap();
+    assert!(error.contains(why), "{error}");
+    let error = strictly(&texts(KPTFILE)).status.error.unwrap();
+    assert!(error.contains(why), "{error}");
+    let carried = built_in(&texts(KPTFILE));
+    assert!(carried.status.succeeded(), "{:?}", carried.status);
+    assert_eq!(text(&carried.files, "service.yaml"), twice);
+}
+
 #[test]
 fn one_function_runs_over_a_package_whatever_its_pipelines_say() {
     let function = model::Function {

@@ -11,6 +11,8 @@ use crate::visible::visible;
 
 /// Values longer than this are cut in lines for people.
 const WIDTH: usize = 120;
+/// The path of what is compared as a text.
+const LINES: &str = "#lines";
 
 /// One paragraph for each conflict.
 pub(super) fn conflicts(all: &[Conflict]) -> String {
@@ -63,6 +65,12 @@ pub(in crate::commands) fn differences(all: &[Difference]) -> String {
         if head != last {
             _ = writeln!(out, "{head}");
             last = head;
+            if let Some(twice) = &difference.twice {
+                _ = writeln!(
+                    out,
+                    "  ! {twice}: functions and a cluster may take another one, so the text is compared"
+                );
+            }
         }
         let path = if difference.path.is_empty() {
             "."
@@ -83,6 +91,10 @@ pub(in crate::commands) fn differences(all: &[Difference]) -> String {
             _ = writeln!(out, "  ~ {path}: changed, not shown");
             continue;
         }
+        if let Some(lines) = lines_of(difference) {
+            out.push_str(&lines);
+            continue;
+        }
         if difference.before != ConflictValue::Absent {
             _ = writeln!(out, "  - {path}: {}", shown(&difference.before));
         }
@@ -91,6 +103,24 @@ pub(in crate::commands) fn differences(all: &[Difference]) -> String {
         }
     }
     visible(&out).into_owned()
+}
+
+/// Every line of what is compared as a text, none of them cut: something may stand behind what looks like the end.
+fn lines_of(difference: &Difference) -> Option<String> {
+    if difference.path != LINES {
+        return None;
+    }
+    let mut out = String::new();
+    for (sign, side) in [('-', &difference.before), ('+', &difference.after)] {
+        let ConflictValue::Json(text) = side else {
+            continue;
+        };
+        let text: String = serde_json::from_str(text).ok()?;
+        for line in text.lines() {
+            _ = writeln!(out, "  {sign} | {line}");
+        }
+    }
+    Some(out)
 }
 
 /// The same as JSON.
@@ -103,6 +133,7 @@ pub(in crate::commands) fn differences_json(all: &[Difference]) -> String {
             "before": value(&difference.before),
             "after": value(&difference.after),
             "form": difference.is_form(),
+            "twice": difference.twice,
         })
     }))
 }

@@ -96,6 +96,7 @@ pub(super) fn named(all: &[Difference], members: &[&Inputs]) -> Vec<Difference> 
         path: text(&d.path),
         before: value(&d.before, &text),
         after: value(&d.after, &text),
+        twice: d.twice.clone(),
     };
     all.iter().map(one).collect()
 }

@@ -100,6 +100,7 @@ pub(in crate::commands) fn differences(before: &Files, after: &Files) -> Vec<Dif
                 path: "(mode)".to_owned(),
                 before: octal(old),
                 after: octal(new),
+                twice: None,
             });
         }
     }

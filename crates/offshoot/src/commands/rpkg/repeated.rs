@@ -1,8 +1,6 @@
 //! Keys that stand twice in one mapping of a file: each reader takes another of the two, and some none.
 
-use std::collections::BTreeMap;
-
-use yaml::{Limits, Node, Stream};
+use yaml::{Limits, Stream};
 
 use crate::exit::ExitFailure;
 
@@ -42,33 +40,16 @@ fn places(path: &str, text: &str) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let mut found = Vec::new();
-    let mut open: Vec<Node<'_>> = stream.documents().map(|d| d.root()).collect();
-    while let Some(node) = open.pop() {
-        // What an alias stands for is looked at where it is written.
-        if node.alias_name().is_some() {
-            continue;
-        }
-        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-        for entry in node.entries() {
-            let (Some(key), line) = (entry.key.key_text(), entry.key.line()) else {
-                continue;
-            };
-            match first.get(key) {
-                Some(at) => found.push((
-                    line,
-                    format!(
-                        "{path} line {line}: the key {key:?} stands there already in line {at}"
-                    ),
-                )),
-                None => drop(first.insert(key, line)),
-            }
-        }
-        open.extend(node.entries().map(|entry| entry.value));
-        open.extend(node.items());
-    }
-    found.sort();
-    found.into_iter().map(|(_, place)| place).collect()
+    let all = stream.documents().flat_map(|d| d.root().repeated_keys());
+    all.map(|[before, again]| {
+        let key = again.key_text().unwrap_or_default();
+        format!(
+            "{path} line {}: the key {key:?} stands there already in line {}",
+            again.line(),
+            before.line()
+        )
+    })
+    .collect()
 }
 
 #[cfg(test)]

@@ -105,6 +105,63 @@ fn equal_changes_are_told_once_and_the_frequent_first() {
     assert!(text.contains("+ data.k: \"y\""), "{text}");
 }
 
+/// M6: readers take one of two equal keys or the other, so whoever judges sees every line.
+#[test]
+fn what_stands_behind_a_key_that_stands_twice_is_shown() {
+    let pod = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    spec: {hostPID: false}\n";
+    let hidden = format!("{pod}  template:\n    spec:\n      hostPID: true\n");
+    let text = as_text(
+        &grouped(vec![compared("a", pod, &hidden)]),
+        Against::Published,
+    );
+    assert!(
+        text.contains("! the key \"template\" stands in line 5 and again in line 7"),
+        "{text}"
+    );
+    assert!(text.contains("  + |       hostPID: true\n"), "{text}");
+    assert!(!text.contains("only the form"), "{text}");
+    let twice = as_json(
+        &grouped(vec![compared("a", pod, &hidden)]),
+        Against::Published,
+    );
+    assert!(
+        twice["groups"][0]["differences"][0]["twice"].is_string(),
+        "{twice}"
+    );
+    // It is no news where only something else changes, and goes like any line.
+    let back = as_text(
+        &grouped(vec![compared("a", &hidden, pod)]),
+        Against::Published,
+    );
+    assert!(back.contains("  - |       hostPID: true\n"), "{back}");
+    // A new document is shown to its end.
+    let new = as_text(
+        &grouped(vec![compared("a", "", &hidden)]),
+        Against::Published,
+    );
+    assert!(new.contains("  + |       hostPID: true\n"), "{new}");
+}
+
+/// A cluster reads YAML 1.1: a text without its quotes may be another value there.
+#[test]
+fn what_a_cluster_reads_otherwise_is_no_form() {
+    let of = |before: &str, after: &str| {
+        let data = |entry: &str| {
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{{entry}}}\n")
+        };
+        let all = vec![compared("a", &data(before), &data(after))];
+        as_text(&grouped(all), Against::Published)
+    };
+    let text = of("k: \"yes\"", "k: yes");
+    assert!(
+        text.contains("- data.k: \"yes\"") && text.contains("+ data.k: true"),
+        "{text}"
+    );
+    let text = of("\"on\": a", "on: a");
+    assert!(!text.contains("only the form differs"), "{text}");
+    assert!(of("k: \"yes\"", "k: 'yes'").contains("only the form differs"));
+}
+
 /// A comment may be a setter: what has another one beside an equal change is no equal change.
 #[test]
 fn what_differs_in_its_form_stands_apart_and_says_so() {
