@@ -40,6 +40,12 @@ pub enum Error {
         /// What changed, and the way out.
         message: String,
     },
+    /// What is in the way stays there until somebody moves it: to look again changes nothing.
+    #[error("{message}")]
+    InTheWay {
+        /// What it is, and where.
+        message: String,
+    },
     /// Another request for the same package came first, and what this one wanted is not possible any more.
     #[error("another request is already in progress on package {package} in repository {repository}: {}", .lost.chain())]
     Raced {
@@ -139,7 +145,7 @@ impl Error {
             | Self::Contents { class, .. }
             | Self::Derive { class, .. } => *class,
             Self::NotFound { .. } => Class::NotFound,
-            Self::Conflict { .. } => Class::Conflict,
+            Self::Conflict { .. } | Self::InTheWay { .. } => Class::Conflict,
             Self::Render { .. } => Class::Invalid,
             Self::Raced { lost, .. } => lost.class(),
             Self::Store { source, .. } => source.class(),
@@ -179,6 +185,11 @@ impl Error {
             Self::Contents { class, message, .. } if *class == Class::NotFound => {
                 ("OldUpstreamNotFound".to_owned(), message.clone())
             }
+            Self::Store {
+                source: source @ store::Error::InTheWay { .. },
+                ..
+            } => ("InTheWay".to_owned(), source.to_string()),
+            Self::InTheWay { message } => ("InTheWay".to_owned(), message.clone()),
             other => ("Error".to_owned(), other.chain()),
         }
     }
@@ -200,6 +211,15 @@ impl Error {
         }
     }
 
+    /// Whether looking again changes nothing, although what was found is not what was expected.
+    pub(crate) fn stays(&self) -> bool {
+        match self {
+            Self::InTheWay { .. } => true,
+            Self::Raced { lost, .. } => lost.stays(),
+            _ => false,
+        }
+    }
+
     /// Its class for whoever tries again: a repository that is away comes back, and so do credentials and what somebody put
     /// back or made anew while this was decided; nobody of ours hears of it.
     pub(crate) fn retry_class(&self) -> Class {
@@ -207,10 +227,14 @@ impl Error {
             Self::Store { source, .. }
                 if source.is_away()
                     || source.is_refused()
-                    || matches!(source, store::Error::Missing { .. }) =>
+                    || matches!(
+                        source,
+                        store::Error::Missing { .. } | store::Error::InTheWay { .. }
+                    ) =>
             {
                 Class::Unavailable
             }
+            Self::InTheWay { .. } => Class::Unavailable,
             // A repository that is made anew has none for a moment.
             Self::NotFound { what, .. } if *what == BRANCH => Class::Unavailable,
             other => other.class(),

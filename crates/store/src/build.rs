@@ -7,7 +7,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use crate::disk::Disk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::{CommitText, Entry, Oid as _, decode_tree, encode_commit};
 use crate::reader::RepoReader;
 use crate::staged::{Built, Packed, Part, Parts};
@@ -42,6 +42,11 @@ pub(crate) fn write_commit<D: Disk>(
         }
         None => None,
     };
+    if let (Some(root), Some(_)) = (&base, &content)
+        && let Some(path) = reader.in_the_way(root, spec.dir)?
+    {
+        return Err(Error::InTheWay { path });
+    }
     note_held(reader, base, spec.dir, content.as_ref(), &mut parts)?;
     let root = tree::graft(reader, base, spec.dir, content, &mut parts)?;
     let mut parents = Vec::with_capacity(spec.parents.len());

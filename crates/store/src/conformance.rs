@@ -77,6 +77,7 @@ pub fn cases() -> Vec<Case> {
         publish::approval_merges_tags_and_deletes,
         publish::a_batch_of_approvals_is_a_chain,
         publish::a_changed_directory_is_refused,
+        publish::what_is_no_directory_is_not_replaced,
         publish::another_package_moving_main_is_no_conflict,
         publish::a_taken_tag_refuses_all_of_it,
         publish::a_package_is_removed,

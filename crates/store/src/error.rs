@@ -67,6 +67,14 @@ pub enum Error {
         /// The branch.
         branch: String,
     },
+    /// What is no directory stands where a package was to be put, and would be lost.
+    #[error(
+        "{path} in the repository is no directory, and would be lost: move it away, or put the package elsewhere"
+    )]
+    InTheWay {
+        /// The path in the repository.
+        path: String,
+    },
     /// A repository that can only be read was to be written.
     #[error(
         "repository {url} can only be read: it has a working tree, so it serves as an upstream only"
@@ -234,6 +242,7 @@ impl Error {
             | Self::Damaged { .. }
             | Self::BrokenRef { .. }
             | Self::BrokenRefs { .. }
+            | Self::InTheWay { .. }
             | Self::Nonsense { .. } => Class::Invalid,
             Self::NoRepository { .. }
             | Self::Gone { .. }

@@ -175,6 +175,18 @@ pub(crate) fn next_name(raw: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     Some((true, name, id.get(21..)?))
 }
 
+/// Whether something of this name in a tree's bytes is no directory.
+pub(crate) fn holds_no_dir(raw: &[u8], name: &[u8]) -> bool {
+    let mut rest = raw;
+    while let Some((is_dir, entry, after)) = next_name(rest) {
+        if !is_dir && entry == name {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
 /// The first entry of a tree's bytes and what follows.
 pub(crate) fn next_entry(raw: &[u8]) -> Option<(RawEntry<'_>, &[u8])> {
     let space = raw.iter().take(8).position(|b| *b == b' ')?;

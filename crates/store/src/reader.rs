@@ -23,7 +23,9 @@ use crate::error::{Error, Result};
 use crate::fault::{FaultVerdict, Faults, Point};
 use crate::limits::name_of;
 use crate::lru::{Lru, SLOT, Share, lock};
-use crate::object::{Commit, Entry, decode_commit, decode_tree, find_dir, tag_target};
+use crate::object::{
+    Commit, Entry, decode_commit, decode_tree, find_dir, holds_no_dir, tag_target,
+};
 use crate::staged::Staging;
 use crate::stats::{Counters, add};
 use crate::{Dir, Limits, RefName, Refs, Snapshot};
@@ -195,6 +197,23 @@ impl<D: Disk> RepoReader<D> {
             at = next;
         }
         Ok(Some(at))
+    }
+
+    /// What stands in the way of a directory: a file, a link or a submodule at its path or at a parent of it. To put the
+    /// directory there would take it away.
+    pub(crate) fn in_the_way(&self, root: &ObjectId, dir: &Dir) -> Result<Option<String>> {
+        let mut at = *root;
+        let mut path: Vec<&str> = Vec::new();
+        for segment in dir.segments() {
+            path.push(segment);
+            let raw = self.read_as(&at, Kind::Tree)?;
+            match find_dir(&raw, segment.as_bytes()) {
+                Some(next) => at = next,
+                None if holds_no_dir(&raw, segment.as_bytes()) => return Ok(Some(path.join("/"))),
+                None => break,
+            }
+        }
+        Ok(None)
     }
 
     /// Follows annotated tags; `None` where no commit is at the end.

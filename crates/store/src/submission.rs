@@ -215,6 +215,14 @@ pub enum SubmissionRefusal {
         /// The branch.
         branch: RefName,
     },
+    /// What is no directory stands where the directory was to be put, and would be lost.
+    #[error("{path} on {branch} is no directory, and would be lost: move it away first")]
+    InTheWay {
+        /// The branch.
+        branch: RefName,
+        /// The path in the repository.
+        path: String,
+    },
     /// Git cannot hold both names, as one would have to be a directory for the other.
     #[error("{name} cannot be made while {other} exists")]
     Shadowed {
@@ -243,11 +251,17 @@ pub enum SubmissionRefusal {
 }
 
 impl SubmissionRefusal {
+    /// Whether what is in the way stays there until somebody moves it: to look again changes nothing.
+    pub fn stays(&self) -> bool {
+        matches!(self, Self::Shadowed { .. } | Self::InTheWay { .. })
+    }
+
     /// What kind of failure a refusal is: conflicts, except where somebody said no.
     pub fn class(&self) -> Class {
         match self {
             Self::Ref { .. }
             | Self::Directory { .. }
+            | Self::InTheWay { .. }
             | Self::Shadowed { .. }
             | Self::Gone { .. }
             | Self::NotTaken => Class::Conflict,

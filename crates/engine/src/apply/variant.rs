@@ -118,7 +118,7 @@ async fn outcome(
             Ok(outcome)
         }
         Err(Error::Stopped) => Err(Error::Stopped),
-        Err(error) if error.class() == Class::Conflict => {
+        Err(error) if error.class() == Class::Conflict && !error.stays() => {
             tracing::debug!(%key, error = %error.chain(), "not as expected");
             Ok(VariantOutcome::Conflict)
         }

@@ -120,6 +120,9 @@ fn unheard(address: &str) -> Error {
 
 fn refused(refusal: &store::SubmissionRefusal) -> Error {
     match refusal.class() {
+        _ if refusal.stays() => Error::InTheWay {
+            message: refusal.to_string(),
+        },
         Class::Conflict => Error::conflict(refusal.to_string()),
         class => Error::Refused {
             class,

@@ -12,6 +12,7 @@ mod deaths;
 mod edges;
 mod gone;
 mod guard;
+mod in_the_way;
 mod inherited;
 mod injection;
 mod late;

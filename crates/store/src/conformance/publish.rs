@@ -3,7 +3,8 @@
 use super::drafts::{futures_join, join_all};
 use super::{
     BranchEdit, CaseResult, Dir, Expect, Submission, SubmissionRefusal, Suite, approval, at,
-    branch, check, draft, head, main_ref, package, refused, same, signature, tag, taken, tree_of,
+    branch, check, draft, files, head, main_ref, package, refused, same, signature, tag, taken,
+    tree_of,
 };
 
 pub(super) async fn approval_merges_tags_and_deletes(suite: &Suite) -> CaseResult {
@@ -112,6 +113,35 @@ pub(super) async fn a_changed_directory_is_refused(suite: &Suite) -> CaseResult 
         "the tag of the second",
     )?;
     check(at(&*repo, &two)?.is_some(), "the second draft stands")
+}
+
+pub(super) async fn what_is_no_directory_is_not_replaced(suite: &Suite) -> CaseResult {
+    let repo = suite.repo().await?;
+    let name = branch("drafts/way/pkg/ws");
+    let written = draft(&*repo, "way/pkg", &name).await?;
+    let outside = suite.world.outside().await?;
+    let file = files(&[("way", "no directory")])?;
+    let main = head(&*outside)?;
+    let put = outside.write(crate::CommitSpec {
+        base: Some(main),
+        dir: &Dir::root(),
+        content: crate::Content::Files(&file, &[]),
+        parents: &[main],
+        author: &signature(),
+        committer: &signature(),
+        message: "a file",
+    })?;
+    let update = crate::RefEdit::update(branch("main"), main, put.commit());
+    taken(outside.submit(super::submission(put, vec![update])).await?)?;
+    repo.fetch().await?;
+    let answer = repo.submit(approval("way/pkg", &written, &name, tag("way/pkg/v1"))?);
+    let refusal = refused(answer.await?)?;
+    check(
+        matches!(&refusal, SubmissionRefusal::InTheWay { path, .. } if path == "way"),
+        format!("{refusal:?}"),
+    )?;
+    let again = super::commit_on(&*repo, head(&*repo)?, "way/pkg", &package("2")?, "2").map(drop);
+    check(again.is_err(), "a draft that takes the file away")
 }
 
 pub(super) async fn another_package_moving_main_is_no_conflict(suite: &Suite) -> CaseResult {

@@ -165,6 +165,12 @@ impl<D: Disk> Publisher<D> {
         // Only the package's own directory is compared: others may have published to the same branch meanwhile, and
         // that is no conflict.
         let root = self.reader.read_commit(&head)?.tree.oid()?;
+        if edit.content.is_some()
+            && let Some(path) = self.reader.in_the_way(&root, &edit.dir)?
+        {
+            let branch = edit.branch.clone();
+            return Ok(Err(SubmissionRefusal::InTheWay { branch, path }));
+        }
         let found = self
             .reader
             .find_subtree(&root, &edit.dir)?
