@@ -12,6 +12,7 @@ use crate::disk::{Disk, Moved, RawEdit, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::git::journal::JournalFile;
 use crate::git::layout;
+use crate::git::local::Fence;
 use crate::git::lockfile;
 use crate::git::odb::Odb;
 use crate::git::pack::{self, Draft, Keep};
@@ -32,6 +33,7 @@ pub(crate) struct DiskPaths {
     pub(crate) sync: bool,
     pub(crate) roll_up: usize,
     pub(crate) direct: bool,
+    pub(crate) fence: Fence,
 }
 
 /// One git directory with its journal.
@@ -78,7 +80,7 @@ impl GitDisk {
             lockfile::free(&place.git_dir)?;
         }
         Ok(Self {
-            odb: Odb::open(objects, limits)?,
+            odb: Odb::open(objects, place.fence.clone(), limits)?,
             refs,
             journal: JournalFile::new(place.journal.clone(), place.sync),
             counters: Arc::clone(counters),

@@ -48,6 +48,26 @@ impl Local {
     }
 }
 
+/// The fence of one repository: what it borrows objects from is opened as it is, and lies inside, too.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fence(pub(super) Option<(String, Local)>);
+
+impl Fence {
+    /// Whether objects may be read from a directory that the repository leads to.
+    pub(crate) fn check(&self, objects: &Path) -> Result<()> {
+        let Some((url, local)) = &self.0 else {
+            return Ok(());
+        };
+        local.check(url, objects).map_err(|error| match error {
+            Error::Outside { url, why } => Error::Outside {
+                why: format!("it takes objects from {}: {why}", objects.display()),
+                url,
+            },
+            other => other,
+        })
+    }
+}
+
 fn real_of(dir: &Path) -> Option<PathBuf> {
     dir.canonicalize().ok()
 }

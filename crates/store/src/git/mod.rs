@@ -43,6 +43,7 @@ use crate::repository::{Repository, Shared};
 use crate::stats::Counters;
 use crate::{Limits, Repo, Store};
 
+use local::Fence;
 pub use local::Local;
 
 /// Whether what was answered survives a power cut. Git's own policy covers neither refs nor loose
@@ -223,6 +224,7 @@ impl GitStore {
             sync: self.options.sync == Sync::Always,
             roll_up: self.options.roll_up,
             direct: self.options.direct && !http::behind_a_proxy(),
+            fence: self.fence(url, kind),
         };
         let disk = GitDisk::open(place, git, &counters, &self.options.limits)?;
         let setup = Setup {
@@ -234,6 +236,12 @@ impl GitStore {
             counters,
         };
         Repository::new(disk, setup)
+    }
+
+    /// What a local repository may lead to; a mirror of ours leads to nothing else.
+    fn fence(&self, url: &str, kind: &UrlKind) -> Fence {
+        let judged = *kind != UrlKind::Remote && self.options.instead.is_none();
+        Fence(judged.then(|| (url.to_owned(), self.options.local.clone())))
     }
 
     /// Where the mirror of a remote is, whether it was made or not, for whoever looks at what no server uses.

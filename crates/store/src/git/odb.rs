@@ -18,6 +18,7 @@ use rustix::fs::{Dir, Mode, OFlags};
 
 use crate::Limits;
 use crate::error::{Error, Result};
+use crate::git::local::Fence;
 use crate::git::plain;
 use crate::lru::lock;
 
@@ -29,6 +30,8 @@ type Reader = Handle<Arc<gix_odb::Store>>;
 /// An object database that survives new packs and removed ones, and another repository in its place.
 pub(crate) struct Odb {
     objects: PathBuf,
+    /// Where objects may be borrowed from.
+    fence: Fence,
     limits: Limits,
     open: RwLock<Arc<Opened>>,
     puts: AtomicUsize,
@@ -114,8 +117,8 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(objects: &Path, most: usize) -> Result<Arc<Self>> {
-        plain::check_objects(objects)?;
+    fn new(objects: &Path, fence: &Fence, most: usize) -> Result<Arc<Self>> {
+        plain::check_objects(objects, fence)?;
         let options = init::Options {
             slots: init::Slots::AsNeededByDiskState {
                 multiplier: 1.5,
@@ -146,10 +149,11 @@ impl Opened {
 }
 
 impl Odb {
-    pub(crate) fn open(objects: PathBuf, limits: &Limits) -> Result<Self> {
-        let open = RwLock::new(Opened::new(&objects, largest(limits))?);
+    pub(crate) fn open(objects: PathBuf, fence: Fence, limits: &Limits) -> Result<Self> {
+        let open = RwLock::new(Opened::new(&objects, &fence, largest(limits))?);
         let odb = Self {
             objects,
+            fence,
             limits: *limits,
             open,
             puts: AtomicUsize::new(0),
@@ -224,7 +228,7 @@ impl Odb {
     }
 
     fn reopen(&self) -> Result<()> {
-        let fresh = Opened::new(&self.objects, largest(&self.limits))?;
+        let fresh = Opened::new(&self.objects, &self.fence, largest(&self.limits))?;
         self.puts.store(0, Ordering::Relaxed);
         *self
             .open

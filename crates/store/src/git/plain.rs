@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::error::{Error, Result};
+use crate::git::local::Fence;
 
 /// Bytes of a configuration, or of a list of alternates.
 pub(crate) const TEXT: u64 = 1 << 20;
@@ -71,7 +72,7 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
 
 /// Looks at the files of a directory of objects that are opened by name, and at those of the directories that it borrows
 /// from.
-pub(crate) fn check_objects(objects: &Path) -> Result<()> {
+pub(crate) fn check_objects(objects: &Path, fence: &Fence) -> Result<()> {
     let (mut left, mut seen) = (vec![objects.to_owned()], 0);
     while let Some(dir) = left.pop() {
         seen += 1;
@@ -82,6 +83,7 @@ pub(crate) fn check_objects(objects: &Path) -> Result<()> {
                 found: seen as u64,
             });
         }
+        fence.check(&dir)?;
         check_packs(&dir.join("pack"))?;
         let list = dir.join("info/alternates");
         let text = match read(&list, TEXT) {
@@ -161,9 +163,22 @@ mod tests {
             format!("{}\n", at("objects").display()),
         )
         .unwrap();
-        assert!(check_objects(&at("objects")).is_err());
-        assert!(check_objects(&at("other")).is_err());
+        let all = Fence::default();
+        assert!(check_objects(&at("objects"), &all).is_err());
+        assert!(check_objects(&at("other"), &all).is_err());
         fs::remove_file(at("objects/pack/pack-1.idx")).unwrap();
-        check_objects(&at("other")).unwrap();
+        check_objects(&at("other"), &all).unwrap();
+        // What may be opened is judged of what it borrows from, too.
+        let only = crate::git::local::Local {
+            below: Some(vec![at("other")]),
+            ..crate::git::local::Local::default()
+        };
+        let only = Fence(Some(("file:///x".to_owned(), only)));
+        let error = check_objects(&at("other"), &only).unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.contains("it takes objects from") && told.contains("lie below"),
+            "{told}"
+        );
     }
 }
