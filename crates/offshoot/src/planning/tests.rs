@@ -246,7 +246,9 @@ fn a_secret_shows_nothing_wherever_it_stands() {
     let within = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  secret.yaml: |\n    apiVersion: v1\n    kind: Secret\n    metadata: {name: a}\n    stringData: {p: hunter1}\n";
     let patch = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\npatches:\n- patch: |-\n    kind: Secret\n    metadata: {name: a}\n    stringData: {p: hunter1}\n";
     let made = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nsecretGenerator:\n- name: a\n  literals: [p=hunter1]\n";
+    let numbers = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a.json: '{\"k\\u0069nd\":\"Sec\\u0072et\",\"metadata\":{\"name\":\"a\"},\"stringData\":{\"p\":\"hunter1\"}}'\n";
     for (path, text) in [
+        ("m.yaml", numbers),
         ("i.yaml", within),
         ("k.yaml", patch),
         ("l.yaml", made),

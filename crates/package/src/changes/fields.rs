@@ -286,9 +286,39 @@ pub fn holds_secret(value: &Value) -> bool {
         }
 }
 
+/// A text with what double quotes take for characters by their numbers, wherever that stands: words are looked for in it.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        let digits = match after.chars().next() {
+            Some('x') => 2,
+            Some('u') => 4,
+            Some('U') => 8,
+            _ => 0,
+        };
+        let code = after
+            .get(1..=digits)
+            .and_then(|hex| u32::from_str_radix(hex, 16).ok());
+        rest = match code.and_then(char::from_u32) {
+            Some(character) => {
+                out.push(character);
+                after.get(digits + 1..).unwrap_or_default()
+            }
+            // A line may end within a word.
+            None if after.starts_with(['\n', '\r']) => after.trim_start(),
+            None => after,
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Whether a text within a document is a manifest that holds a Secret. A sentence that has the word is none.
 fn text_within_holds_secret(text: &str) -> bool {
-    if !(text.contains("Secret") && text.contains("kind")) {
+    let words = unescaped(text);
+    if !(words.contains("Secret") && words.contains("kind")) {
         return false;
     }
     // What cannot be read is hidden; a text that is one text, whatever it says, is no manifest.
