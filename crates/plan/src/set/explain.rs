@@ -121,7 +121,12 @@ impl Plan {
         writeln!(
             f,
             "- targets {} variants {} ready {} stalled {} failed {}",
-            s.targets, s.variants, s.ready, s.stalled, s.failed
+            // As the column FAILED counts: what cannot be made, and what cannot go on.
+            s.targets,
+            s.variants,
+            s.ready,
+            s.stalled,
+            s.failed + s.failing
         )?;
         if s.drafts + s.proposed + s.published > 0 {
             writeln!(
