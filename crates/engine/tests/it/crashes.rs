@@ -371,19 +371,21 @@ async fn a_turn_that_breaks_is_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn what_would_begin_while_nothing_may_is_refused_and_done_later() {
     let world = ready().await;
-    world.deaths.hold(true);
     world.twin.put_variant(variant("shop", "shop"));
-    world.pass(40).await;
-    let draft = "deploy.shop.packagevariant-1".to_owned();
-    assert!(!world.names().contains(&draft), "{:?}", world.names());
-    let (engine, upstream) = (&world.engine, key(NS, "blueprints.app.v1"));
-    let (door, to) = (Door::Main, Lifecycle::DeletionProposed);
-    let refused = engine.move_to(&alice(), &upstream, door, to).await;
+    world.rest().await;
+    world.deaths.hold(true);
+    let (engine, draft) = (&world.engine, key(NS, "deploy.shop.packagevariant-1"));
+    let propose = engine.move_to(&alice(), &draft, Door::Main, Lifecycle::Proposed);
+    let refused = propose.await;
     let class = refused.as_ref().err().map(engine::Error::class);
     assert_eq!(class, Some(model::Class::Unavailable), "{refused:?}");
+    world.twin.put_variant(variant("cafe", "cafe"));
+    world.pass(40).await;
+    let other = "deploy.cafe.packagevariant-1".to_owned();
+    assert!(!world.names().contains(&other), "{:?}", world.names());
     assert!(!world.engine.is_stopped());
     world.deaths.hold(false);
     world.pass(60).await;
     world.rest().await;
-    assert!(world.names().contains(&draft));
+    assert!(world.names().contains(&other), "{:?}", world.names());
 }
