@@ -375,7 +375,8 @@ async fn what_would_begin_while_nothing_may_is_refused_and_done_later() {
     world.rest().await;
     world.deaths.hold(true);
     let (engine, draft) = (&world.engine, key(NS, "deploy.shop.packagevariant-1"));
-    let propose = engine.move_to(&alice(), &draft, Door::Main, Lifecycle::Proposed);
+    let by = alice();
+    let propose = engine.move_to(&by, &draft, Door::Main, Lifecycle::Proposed);
     let refused = propose.await;
     let class = refused.as_ref().err().map(engine::Error::class);
     assert_eq!(class, Some(model::Class::Unavailable), "{refused:?}");

@@ -36,10 +36,11 @@ async fn no_approval_takes_a_file_away_that_stands_at_the_packages_path() {
     world.engine.look_at_everything();
     world.rest().await;
     let (engine, at) = (&world.engine, key(NS, DRAFT));
-    let proposed = engine.move_to(&alice(), &at, Door::Main, Lifecycle::Proposed);
+    let by = alice();
+    let proposed = engine.move_to(&by, &at, Door::Main, Lifecycle::Proposed);
     proposed.await.expect("proposed");
     let before = world.refs("deploy");
-    let approved = engine.move_to(&alice(), &at, Door::Approval, Lifecycle::Published);
+    let approved = engine.move_to(&by, &at, Door::Approval, Lifecycle::Published);
     let refused = approved.await.expect_err("a file is there");
     assert_eq!(refused.class(), Class::Conflict);
     let text = refused.to_string();
