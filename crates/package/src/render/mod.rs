@@ -7,6 +7,7 @@
 
 mod config;
 mod entry;
+mod failed;
 mod plan;
 mod resource;
 mod resources;
@@ -22,6 +23,7 @@ use yaml::owned::Value;
 use crate::documents::Parsed;
 use crate::krm::not_krm;
 
+use failed::{Blocked, wrap};
 use plan::{Plan, Task, own_files};
 use resources::{Refused, Resources};
 
@@ -482,23 +484,4 @@ impl Render {
     fn mirrors(&self) -> bool {
         self.mirrored && !self.options.without_status
     }
-}
-
-/// Why a step cannot be asked for.
-enum Blocked {
-    /// The package is wrong; no step is noted.
-    Before(String),
-    /// The step fails before it runs.
-    Step(String),
-}
-
-/// The message of the `Rendered` condition, with the package that failed.
-fn wrap(package: &str, why: &str, pipeline: bool) -> String {
-    let place = if package.is_empty() {
-        ".".to_owned()
-    } else {
-        format!("./{package}")
-    };
-    let within = if pipeline { "\n\tpipeline.run: " } else { " " };
-    format!("pkg.render: pkg {place}:{within}{why}")
 }
