@@ -47,8 +47,8 @@ impl<'a> Checker<'a> {
             Expr::Call(call) => self.call(node.id, call),
             Expr::List(list) => {
                 let mut of = Type::Free;
-                for element in &list.elements {
-                    of = self.element(of, element);
+                for (at, element) in list.elements.iter().enumerate() {
+                    of = self.element(of, element, list.optional_indices.contains(&at));
                 }
                 Type::list(of)
             }
@@ -100,22 +100,31 @@ impl<'a> Checker<'a> {
 
     fn select(&mut self, node: &IdedExpr, operand: &IdedExpr, field: &str, test: bool) -> Type {
         let of = match self.check(operand) {
-            Type::Map(_, value) => *value,
-            Type::Object(fields) => match fields.get(field) {
-                Some(of) => of.clone(),
-                None => self.error(node.id, format!("undefined field '{field}'")),
-            },
-            t if t.is_open() => Type::Dyn,
-            t => self.error(
-                node.id,
-                format!("type '{t}' does not support field selection"),
-            ),
+            Type::Optional(inner) => Type::optional(self.field(node.id, *inner, field)),
+            t => self.field(node.id, t, field),
         };
         if test { Type::Bool } else { of }
     }
 
-    fn element(&mut self, of: Type, element: &IdedExpr) -> Type {
-        let t = self.check(element);
+    /// The type of a field of a value of this type.
+    fn field(&mut self, id: u64, of: Type, field: &str) -> Type {
+        match of {
+            Type::Map(_, value) => *value,
+            Type::Object(fields) => match fields.get(field) {
+                Some(of) => of.clone(),
+                None => self.error(id, format!("undefined field '{field}'")),
+            },
+            t if t.is_open() => Type::Dyn,
+            t => self.error(id, format!("type '{t}' does not support field selection")),
+        }
+    }
+
+    /// An element of a literal; one that may be left out is a value that may not be there.
+    fn element(&mut self, of: Type, element: &IdedExpr, optional: bool) -> Type {
+        let t = match self.check(element) {
+            Type::Optional(inner) if optional => *inner,
+            t => t,
+        };
         if of.fits(&t) {
             return of.join(t);
         }
@@ -127,14 +136,49 @@ impl<'a> Checker<'a> {
         let (mut key, mut value) = (Type::Free, Type::Free);
         for entry in entries {
             if let EntryExpr::MapEntry(entry) = &entry.expr {
-                key = self.element(key, &entry.key);
-                value = self.element(value, &entry.value);
+                key = self.element(key, &entry.key, false);
+                value = self.element(value, &entry.value, entry.optional);
             }
         }
         Type::map(key, value)
     }
 
+    /// What signatures do not tell of values that may not be there: fields, and the functions that make such values.
+    fn optional(&mut self, id: u64, call: &CallExpr) -> Option<Type> {
+        let of_library = |checker: &Self, target: &IdedExpr| {
+            let own = |name: &str| {
+                checker.variables.contains_key(name)
+                    || checker.scopes.iter().any(|(n, _)| n == name)
+            };
+            matches!(&target.expr, Expr::Ident(name) if name == "optional" && !own(name))
+        };
+        let target = call.target.as_deref();
+        match (call.func_name.as_str(), target, call.args.as_slice()) {
+            _ if !self.extended => None,
+            ("_?._", None, [operand, name]) => {
+                let Expr::Literal(LiteralValue::String(field)) = &name.expr else {
+                    return None;
+                };
+                let of = match self.check(operand) {
+                    Type::Optional(inner) => *inner,
+                    t => t,
+                };
+                Some(Type::optional(self.field(id, of, field.inner())))
+            }
+            ("none", Some(target), []) if of_library(self, target) => {
+                Some(Type::optional(Type::Free))
+            }
+            ("of" | "ofNonZeroValue", Some(target), [value]) if of_library(self, target) => {
+                Some(Type::optional(self.check(value)))
+            }
+            _ => None,
+        }
+    }
+
     fn call(&mut self, id: u64, call: &CallExpr) -> Type {
+        if let Some(of) = self.optional(id, call) {
+            return of;
+        }
         let receiver = call.target.as_deref();
         let arguments: Vec<Type> = receiver
             .into_iter()
@@ -248,7 +292,9 @@ fn bind(parameter: &Type, argument: &Type, bound: &mut BTreeMap<char, Type>) -> 
             }
         },
         (_, t) if t.is_open() => true,
-        (Type::List(p), Type::List(a)) => bind(p, a, bound),
+        (Type::List(p), Type::List(a)) | (Type::Optional(p), Type::Optional(a)) => {
+            bind(p, a, bound)
+        }
         (Type::Map(p, q), Type::Map(a, b)) => bind(p, a, bound) && bind(q, b, bound),
         (p, a) => p.fits(a),
     }
@@ -260,6 +306,7 @@ fn substitute(t: &Type, bound: &BTreeMap<char, Type>) -> Type {
         Type::List(of) => Type::list(substitute(of, bound)),
         Type::Map(key, value) => Type::map(substitute(key, bound), substitute(value, bound)),
         Type::Meta(of) => Type::Meta(Box::new(substitute(of, bound))),
+        Type::Optional(of) => Type::optional(substitute(of, bound)),
         other => other.clone(),
     }
 }

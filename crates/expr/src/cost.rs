@@ -169,7 +169,9 @@ impl<'w> Meter<'w> {
                 (sum.count() / 10, sum)
             }
             "_?_:_" => (0, second.max(&nth(2))),
-            "_[_]" => (0, first.inside()),
+            "_[_]" | "_[?_]" | "_?._" => (0, first.inside()),
+            // What may not be there is as large as what is.
+            "value" | "orValue" | "or" | "of" | "ofNonZeroValue" => (0, first.max(&second)),
             "@in" | "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" | "contains" => {
                 (first.whole().max(second.whole()) / 10, Size::one())
             }

@@ -21,9 +21,9 @@ use crate::types::Type;
 /// The longest rule, in bytes.
 pub const MAX_RULE_LENGTH: usize = 8 * 1024;
 
-/// The standard library with the strings extension.
+/// The standard library with values that may not be there, and the strings extension.
 static LIBRARY: LazyLock<Arc<cel::Env>> = LazyLock::new(|| {
-    let mut env = cel::Env::stdlib().with_optional_support(false);
+    let mut env = cel::Env::stdlib();
     // Nothing of that library is declared twice, so it cannot be refused.
     let added = env.add_extension(cel::extensions::strings);
     debug_assert!(
@@ -60,6 +60,8 @@ pub enum Shape {
     Map(Box<Self>),
     /// An object with these fields.
     Object(BTreeMap<String, Self>),
+    /// One of these, or nothing.
+    Optional(Box<Self>),
 }
 
 impl Shape {
@@ -75,6 +77,7 @@ impl Shape {
             Self::Duration => Type::Duration,
             Self::List(of) => Type::list(of.declared()),
             Self::Map(of) => Type::map(Type::Text, of.declared()),
+            Self::Optional(of) => Type::optional(of.declared()),
             Self::Object(fields) => {
                 let fields = fields
                     .iter()
@@ -108,6 +111,8 @@ pub enum Datum {
     List(Vec<Self>),
     /// A map or object.
     Map(BTreeMap<String, Self>),
+    /// A value that may not be there.
+    Optional(Option<Box<Self>>),
 }
 
 impl Datum {
@@ -129,6 +134,7 @@ impl Datum {
                 .max()
                 .unwrap_or(0)
                 .max(map.len()),
+            Self::Optional(Some(value)) => value.largest(),
             _ => 1,
         }
     }
@@ -143,6 +149,12 @@ impl Datum {
             Self::Bytes(bytes) => cel::Value::Bytes(Arc::new(bytes.clone())),
             Self::Timestamp(text) => converted(&TIMESTAMP, text),
             Self::Duration(text) => converted(&DURATION, text),
+            Self::Optional(value) => {
+                let none = cel::objects::OptionalValue::none;
+                let value = value.as_ref().map(|value| value.cel());
+                let value = value.map_or_else(none, cel::objects::OptionalValue::of);
+                cel::Value::Opaque(Arc::new(value))
+            }
             Self::List(items) => cel::Value::List(Arc::new(items.iter().map(Self::cel).collect())),
             Self::Map(map) => {
                 let entries = map

@@ -31,6 +31,8 @@ pub(crate) enum Type {
     List(Box<Self>),
     Map(Box<Self>, Box<Self>),
     Meta(Box<Self>),
+    /// A value that may not be there.
+    Optional(Box<Self>),
     /// A map of which all fields are known.
     Object(Arc<BTreeMap<String, Self>>),
     /// A signature's variable, bound by the first argument that it meets.
@@ -46,6 +48,10 @@ impl Type {
         Self::Map(Box::new(key), Box::new(value))
     }
 
+    pub(crate) fn optional(of: Self) -> Self {
+        Self::Optional(Box::new(of))
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, Self::Dyn | Self::Free)
     }
@@ -57,6 +63,7 @@ impl Type {
             (Self::List(a), Self::List(b)) => a.fits(b),
             (Self::Map(a, b), Self::Map(c, d)) => a.fits(c) && b.fits(d),
             (Self::Meta(_), Self::Meta(_)) => true,
+            (Self::Optional(a), Self::Optional(b)) => a.fits(b),
             (Self::Null, Self::Timestamp | Self::Duration)
             | (Self::Timestamp | Self::Duration, Self::Null) => true,
             (a, b) => a == b,
@@ -71,6 +78,7 @@ impl Type {
             (Self::Dyn, _) | (_, Self::Dyn) => Self::Dyn,
             (Self::List(a), Self::List(b)) => Self::list(a.join(*b)),
             (Self::Map(a, b), Self::Map(c, d)) => Self::map(a.join(*c), b.join(*d)),
+            (Self::Optional(a), Self::Optional(b)) => Self::optional(a.join(*b)),
             (a, _) => a,
         }
     }
@@ -94,6 +102,7 @@ impl fmt::Display for Type {
             Self::List(of) => return write!(f, "list({of})"),
             Self::Map(key, value) => return write!(f, "map({key}, {value})"),
             Self::Meta(of) => return write!(f, "type({of})"),
+            Self::Optional(of) => return write!(f, "optional_type({of})"),
             Self::Object(_) => "object",
             Self::Param(name) => return write!(f, "{name}"),
         })
@@ -222,11 +231,30 @@ fn members(name: &str) -> Vec<Signature> {
     }
 }
 
-/// The signatures that rules have beyond the standard library (the strings extension, and Kubernetes' functions of lists).
+/// The signatures that rules have beyond the standard library (the strings extension, Kubernetes' functions of lists, and values
+/// that may not be there).
 pub(crate) fn extended(name: &str, member: bool) -> Vec<Signature> {
     use Type::{Bool, Int, Param, Text};
     let texts = || Type::list(Text);
+    let maybe = |name| Type::optional(Param(name));
+    let list = || Type::list(Param('A'));
+    let map = || Type::map(Param('A'), Param('B'));
     match (name, member) {
+        ("hasValue", true) => vec![(vec![maybe('A')], Bool)],
+        ("value", true) => vec![(vec![maybe('A')], Param('A'))],
+        ("orValue", true) => vec![(vec![maybe('A'), Param('A')], Param('A'))],
+        ("or", true) => vec![(vec![maybe('A'), maybe('A')], maybe('A'))],
+        ("_[?_]" | "_[_]", false) => {
+            let mut all = vec![
+                (vec![Type::optional(list()), Int], maybe('A')),
+                (vec![Type::optional(map()), Param('A')], maybe('B')),
+            ];
+            if name == "_[?_]" {
+                all.push((vec![list(), Int], maybe('A')));
+                all.push((vec![map(), Param('A')], maybe('B')));
+            }
+            all
+        }
         ("isSorted", true) => vec![(vec![Type::list(Param('A'))], Bool)],
         ("sum" | "min" | "max", true) => vec![(vec![Type::list(Param('A'))], Param('A'))],
         ("charAt", true) => vec![(vec![Text, Int], Text)],

@@ -110,6 +110,62 @@ fn rules_answer_for_every_kind_of_value() {
 }
 
 #[test]
+fn values_that_may_not_be_there_have_a_type_of_their_own() {
+    let (shape, value) = (shape(), map(&[("a", Datum::Text("x".to_owned()))]));
+    let former = Shape::Optional(Box::new(shape.clone()));
+    let variables = [("self", &shape), ("oldSelf", &former)];
+    for (text, with, without) in [
+        ("oldSelf.hasValue()", true, false),
+        (
+            "!oldSelf.hasValue() || oldSelf.value().a == self.a",
+            true,
+            true,
+        ),
+        ("oldSelf.?a.orValue('y') == 'x'", true, false),
+        (
+            "oldSelf.a.optMap(a, a + 'z').orValue('none') == 'xz'",
+            true,
+            false,
+        ),
+        (
+            "self.?n.hasValue() || self.?a.or(optional.of('y')).value() == 'x'",
+            true,
+            true,
+        ),
+        ("self.?l[?0].orValue('none') == 'none'", true, true),
+        (
+            "[?self.?a, ?self.?n.optMap(n, string(n))].size() == 1",
+            true,
+            true,
+        ),
+        ("optional.none().orValue(true)", true, true),
+        ("optional.ofNonZeroValue('') == optional.none()", true, true),
+    ] {
+        let rule = Rule::compile(text, &variables, Wanted::Bool).unwrap();
+        for (there, answer) in [(Some(value.clone()), with), (None, without)] {
+            let former = Datum::Optional(there.map(Box::new));
+            let values = [("self", &value), ("oldSelf", &former)];
+            assert_eq!(rule.holds(&values).unwrap(), answer, "{text}");
+        }
+    }
+    let refused = |text: &str| {
+        let refused = Rule::compile(text, &variables, Wanted::Bool).unwrap_err();
+        refused.message
+    };
+    assert_eq!(
+        refused("oldSelf.?nope.hasValue()"),
+        "undefined field 'nope'"
+    );
+    assert_eq!(
+        refused("oldSelf.a == self.a"),
+        "found no matching overload for '_==_' applied to '(optional_type(string), string)'"
+    );
+    let long = "self.?a.orValue('').replace('a', 'aaaa').replace('a', 'aaaa') != ''";
+    let rule = Rule::compile(long, &variables, Wanted::Bool).unwrap();
+    assert!(rule.price(1_000_000) > 1_000_000, "what is in it counts");
+}
+
+#[test]
 fn cost_grows_with_what_is_looked_at() {
     let quadratic = "self.l.all(x, self.l.all(y, x == y))";
     let rule = Rule::compile(quadratic, &[("self", &shape())], Wanted::Bool).unwrap();

@@ -216,6 +216,26 @@ fn rules_see_values_as_their_schema_says() {
     );
 }
 
+#[test]
+fn a_rule_whose_former_value_is_optional_holds_of_what_is_new() {
+    let rule = "oldSelf.hasValue() ? self >= oldSelf.value() : self == 1";
+    let schema = |optional: bool| {
+        let rule = json!({"rule": rule, "optionalOldSelf": optional});
+        let level = json!({"type": "integer", "x-kubernetes-validations": [rule]});
+        compiled(&json!({"type": "object", "properties": {"level": level}}))
+    };
+    let ruled = schema(true).unwrap();
+    let told = |new: i64, old: Option<i64>| {
+        let level = |level: i64| json!({ "level": level });
+        let old = old.map(level);
+        texts(&ruled.validate_rules(&level(new), old.as_ref(), stack)).len()
+    };
+    assert_eq!([told(1, None), told(2, None)], [0, 1]);
+    assert_eq!([told(3, Some(2)), told(1, Some(2))], [0, 1]);
+    // Without that word the former value is of the same type as the new one.
+    assert_eq!(schema(false).unwrap_err().len(), 1);
+}
+
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

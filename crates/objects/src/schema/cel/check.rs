@@ -3,7 +3,7 @@
 use expr::{Rule as Program, Wanted};
 use serde_json::Value;
 
-use super::{Stack, TOTAL_BUDGET, deep, shape};
+use super::{Stack, TOTAL_BUDGET, deep, shapes};
 use crate::schema::error::FieldError;
 use crate::schema::node::{Additional, ListType, Node, Type};
 use crate::schema::render::{child, index, key};
@@ -211,8 +211,8 @@ impl Checker {
             return;
         };
         let at = child(path, "messageExpression");
-        let shape = shape(node, false);
-        let variables = [("self", &shape), ("oldSelf", &shape)];
+        let shapes = shapes(rule, node, false);
+        let variables = [("self", &shapes[0]), ("oldSelf", &shapes[1])];
         if let Err(error) = Program::compile(text, &variables, Wanted::Text) {
             let told = match error.stage {
                 expr::Stage::Result => error.message,

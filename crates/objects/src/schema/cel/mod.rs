@@ -43,8 +43,8 @@ impl Rule {
 
 /// Compiles one rule for a node.
 fn compile(rule: &Rule, node: &Node, object: bool) -> Compiled {
-    let shape = shape(node, object);
-    let variables = [("self", &shape), ("oldSelf", &shape)];
+    let shapes = shapes(rule, node, object);
+    let variables = [("self", &shapes[0]), ("oldSelf", &shapes[1])];
     let program = Program::compile(&rule.rule, &variables, Wanted::Bool);
     let message = rule.message_expression.as_ref();
     let message = message.and_then(|text| Program::compile(text, &variables, Wanted::Text).ok());
@@ -56,11 +56,21 @@ fn compile(rule: &Rule, node: &Node, object: bool) -> Compiled {
     }
 }
 
+/// The shapes of a value and of its former one, which may not be there where a rule says so.
+fn shapes(rule: &Rule, node: &Node, object: bool) -> [Shape; 2] {
+    let shape = shape(node, object);
+    let former = match rule.optional_old_self {
+        true => Shape::Optional(Box::new(shape.clone())),
+        false => shape.clone(),
+    };
+    [shape, former]
+}
+
 impl Structural {
     /// Evaluates the CEL rules; call it when no error of [`ErrorKind::skips_rules`] was found.
     ///
-    /// Rules with `oldSelf` apply only where the former value is known; unchanged values are not looked
-    /// at. The order is that of the schema's fields, then of the rules.
+    /// Rules with `oldSelf` apply only where the former value is known, unless they say that it is optional; unchanged values are not
+    /// looked at. The order is that of the schema's fields, then of the rules.
     #[must_use]
     pub(crate) fn validate_rules(
         &self,
@@ -129,6 +139,7 @@ impl Run {
         let path = &at.path();
         let own = datum(value, Some(node));
         let former = old.map(|old| datum(old, Some(node)));
+        let optional = Datum::Optional(former.clone().map(Box::new));
         for rule in &node.rules {
             let compiled = rule.compiled(node, object);
             let program = match &compiled.rule {
@@ -143,12 +154,16 @@ impl Run {
                     continue;
                 }
             };
+            let former = match rule.optional_old_self {
+                true => Some(&optional),
+                false => former.as_ref(),
+            };
             if compiled.transition && former.is_none() {
                 continue;
             }
             let mut values = vec![("self", &own)];
-            values.extend(former.as_ref().map(|f| ("oldSelf", f)));
-            let largest = own.largest().max(former.as_ref().map_or(0, Datum::largest));
+            values.extend(former.map(|f| ("oldSelf", f)));
+            let largest = own.largest().max(former.map_or(0, Datum::largest));
             let cost = program.price(largest);
             self.spent = self.spent.saturating_add(cost);
             if cost > CALL_BUDGET || self.spent > TOTAL_BUDGET {
