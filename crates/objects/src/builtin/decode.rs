@@ -112,7 +112,7 @@ fn walk_in(value: &Value, node: &Node, place: &GoPlace, holder: &str) -> Option<
 }
 
 /// Texts that Go decodes further: bytes and times.
-fn form(text: &str, format: &str) -> Option<String> {
+pub(super) fn form(text: &str, format: &str) -> Option<String> {
     match format {
         "byte" => base64_problem(text),
         "date-time" => time_problem(text, "2006-01-02T15:04:05Z07:00", false),
@@ -121,7 +121,7 @@ fn form(text: &str, format: &str) -> Option<String> {
     }
 }
 
-fn base64_problem(text: &str) -> Option<String> {
+pub(super) fn base64_problem(text: &str) -> Option<String> {
     let wrong =
         |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '\n' | '\r'));
     let at = text.find(wrong);
@@ -169,7 +169,7 @@ fn text(value: &Value, node: &Node, path: &str) -> String {
     )
 }
 
-fn go_type(node: &Node) -> String {
+pub(super) fn go_type(node: &Node) -> String {
     match node.types.first() {
         Some(Type::String) => "string".to_owned(),
         Some(Type::Boolean) => "bool".to_owned(),

@@ -9,6 +9,7 @@ mod decode;
 mod events;
 mod forms;
 mod kinds;
+mod reflected;
 mod rules;
 
 pub use decode::metadata_type_error;
@@ -155,6 +156,20 @@ impl BuiltInKind {
             _ => None,
         };
         decode::mismatch(object, self.schema().root(), self.kind).or_else(schemas)
+    }
+
+    /// Puts what a strategic patch made of an object into the fields one by one, as Go does.
+    ///
+    /// # Errors
+    /// What the first field cannot take, in Go's words.
+    pub(crate) fn put_into_fields(&self, object: &mut Value) -> Result<(), String> {
+        match reflected::mismatch(object, self.schema().root()) {
+            Some(why) => Err(why),
+            None => {
+                reflected::put(object, self.schema().root());
+                Ok(())
+            }
+        }
     }
 
     /// Brings an object into the form that is stored: defaults, `stringData` into `data`, empty maps and

@@ -48,6 +48,110 @@ fn wrong_types_are_told_as_the_decoder_tells_them() {
     assert_eq!(told("2020-01-01T00:00:01.123456Z"), "");
 }
 
+/// Go's converter puts what a strategic patch made into fields one by one; its JSON reader has no part in that.
+#[test]
+fn fields_that_cannot_take_a_value_are_told_as_the_converter_tells_them() {
+    let told = |plural: &str, mut object: Value| {
+        let all = definitions().iter();
+        let kind = all.filter(|d| d.plural == plural && d.group != "events.k8s.io");
+        let put = kind.last().unwrap().put_into_fields(&mut object);
+        put.err()
+    };
+    for (plural, object, why) in [
+        (
+            "configmaps",
+            json!({"data": {"k": 5}}),
+            "cannot convert int64 to string",
+        ),
+        (
+            "configmaps",
+            json!({"data": {"k": true}}),
+            "unrecognized type: string",
+        ),
+        (
+            "configmaps",
+            json!({"data": {"k": 1.5}}),
+            "unrecognized type: string",
+        ),
+        (
+            "configmaps",
+            json!({"data": {"k": {}}}),
+            "unrecognized type: string",
+        ),
+        (
+            "configmaps",
+            json!({"data": "k"}),
+            "cannot restore map from string",
+        ),
+        (
+            "configmaps",
+            json!({"data": [1]}),
+            "cannot restore map from slice",
+        ),
+        (
+            "configmaps",
+            json!({"immutable": "yes"}),
+            "unrecognized type: bool",
+        ),
+        (
+            "configmaps",
+            json!({"metadata": 3}),
+            "cannot restore struct from: int64",
+        ),
+        (
+            "configmaps",
+            json!({"metadata": {"finalizers": "a"}}),
+            "cannot restore slice from string",
+        ),
+        (
+            "configmaps",
+            json!({"binaryData": {"k": "*"}}),
+            "error decoding from json: illegal base64 data at input byte 0",
+        ),
+        (
+            "configmaps",
+            json!({"binaryData": {"k": 1}}),
+            "cannot restore slice from int64",
+        ),
+        (
+            "leases",
+            json!({"spec": {"leaseDurationSeconds": "3"}}),
+            "unrecognized type: int32",
+        ),
+        (
+            "leases",
+            json!({"spec": {"leaseDurationSeconds": 1.5}}),
+            "cannot convert float64 to int32",
+        ),
+        (
+            "leases",
+            json!({"spec": {"renewTime": 1}}),
+            "json: cannot unmarshal number into Go value of type string",
+        ),
+    ] {
+        assert_eq!(
+            told(plural, object.clone()).as_deref(),
+            Some(why),
+            "{object}"
+        );
+    }
+    for (plural, object) in [
+        (
+            "configmaps",
+            json!({"data": {"k": null}, "immutable": null}),
+        ),
+        ("configmaps", json!({"data": null, "other": 3})),
+        ("configmaps", json!({"binaryData": {"k": [1, 2]}})),
+        (
+            "configmaps",
+            json!({"metadata": {"managedFields": [{"fieldsV1": "odd"}]}}),
+        ),
+        ("leases", json!({"spec": {"leaseDurationSeconds": 3.0}})),
+    ] {
+        assert_eq!(told(plural, object.clone()), None, "{object}");
+    }
+}
+
 fn causes(errors: &[FieldError]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }

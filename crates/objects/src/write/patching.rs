@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Rules;
 use crate::patch::{self, PatchError};
+use crate::printed::go_value;
 use crate::reason::Reason;
 use crate::schema::{FieldError, sorted_json};
 use crate::status::{Failure, Misread};
@@ -81,15 +82,19 @@ impl Rules<'_> {
             root.insert("apiVersion".to_owned(), self.api_version().into());
             root.insert("kind".to_owned(), self.resource.kind.clone().into());
         }
-        let unread = Misread::interpret(&patched)
-            .err()
-            .filter(|_| kind != PatchKind::Strategic);
+        if let (PatchKind::Strategic, Some(type_)) = (kind, self.resource.built_in) {
+            let put = type_.put_into_fields(&mut patched);
+            return put
+                .map(|()| patched)
+                .map_err(|why| unfit(go_value(body), &why));
+        }
+        let unread = Misread::interpret(&patched).err();
         let problem = match self.resource.built_in {
             _ if unread.is_some() => unread,
             Some(_) if versionless(&patched) => None,
-            Some(type_) => type_.type_error(&patched).or_else(|| {
-                super::foreign_type(self, &patched).filter(|_| kind != PatchKind::Strategic)
-            }),
+            Some(type_) => type_
+                .type_error(&patched)
+                .or_else(|| super::foreign_type(self, &patched)),
             None => super::metadata::type_problem(&patched),
         };
         match problem {
@@ -131,7 +136,12 @@ pub(super) fn versionless(patched: &Value) -> bool {
 /// 422 for what a patch makes of a built-in kind and its type cannot hold, with the whole object as the real server tells it.
 #[must_use]
 pub fn misfit(patched: &Value, patch: &Value, why: &str) -> Failure {
-    let error = FieldError::invalid("patch", typed_text(patched, patch), why);
+    unfit(typed_text(patched, patch), why)
+}
+
+/// The same with what the real server tells of it.
+fn unfit(told: String, why: &str) -> Failure {
+    let error = FieldError::invalid("patch", told, why);
     let mut failure = Failure::invalid("", "", "", &[error]);
     // The real server names no kind here.
     if let Some(details) = &mut failure.details {
