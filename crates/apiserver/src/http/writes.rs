@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::negotiate::{Form, SERVED, Shape};
 use super::query::Query;
-use super::{Asked, Door, body, forms, parameters, respond};
+use super::{Asked, Door, body, forms, lists, parameters, respond};
 use crate::gateway::Verb;
 use crate::verbs::read::Selection;
-use crate::verbs::{RequestTarget, Whose, Written};
+use crate::verbs::{RequestTarget, Shown, Whose, Written};
 
 /// The shapes that a written object can be answered in.
 pub(super) fn shapes(shape: Shape) -> bool {
@@ -200,13 +200,15 @@ impl Door {
             .core
             .delete(&asked.target, &asked.whose, &options)
             .await?;
-        // A Status is a Status in every shape.
-        let form = Form {
-            shape: Shape::Object,
-            ..form
+        // A Status is a Status in every shape; what is only marked is an object like any other.
+        let shape = match &written.object {
+            Shown::Value(value) if value["kind"] == "Status" && value["apiVersion"] == "v1" => {
+                Shape::Object
+            }
+            _ => form.shape,
         };
         answer(
-            form,
+            Form { shape, ..form },
             &asked.target,
             &written,
             &asked.query,
@@ -226,9 +228,7 @@ impl Door {
                 resource.custom(),
             ));
         }
-        let form = asked
-            .accept
-            .choose_of(asked.typed(), |s| s == Shape::Object)?;
+        let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let query = &asked.query;
         let listed = parameters::list_query(query)?;
         // A selector that is not understood is told before the body is looked at.
@@ -238,6 +238,11 @@ impl Door {
             .core
             .delete_collection(target, &asked.whose, &listed, &options)
             .await?;
+        lists::no_part(target, form.shape)?;
+        let shaped = lists::shaped(form.shape, target, &page, query, self.core.now())?;
+        if let Some(shaped) = shaped {
+            return Ok(respond::value(200, form.format, &shaped, &asked.warnings));
+        }
         let rules = target.rules()?;
         let strip = |mut value: Value| {
             if let Some(root) = value.as_object_mut().filter(|_| forms::typed(target)) {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::oracle::{APPLY, HOME, MERGE, causes, send};
 use crate::oracle_scales::{BOOTS, boot, scaled};
+use crate::protobuf;
 use crate::world::{admin, ask, ask_as, shoe, still};
 
 const JSON: &str = "application/json-patch+json";
@@ -52,6 +53,53 @@ async fn patches_that_are_none_are_read_where_what_they_change_is_there() {
     let put = json!([{"op": "replace", "path": "/data/z", "value": null}]);
     let (code, answer, _) = patched(JSON, &config, put).await;
     assert_eq!((code, &answer["data"]), (200, &json!({"k": "v", "z": ""})));
+}
+
+/// A strategic patch is told as the patch, in Go's words for maps, and what it made in those of Go's converter.
+#[tokio::test]
+async fn what_a_strategic_patch_makes_is_put_into_fields_one_by_one() {
+    let config = format!("{CONFIGS}/a");
+    let (code, answer, _) = patched(STRATEGIC, &config, json!({"data": {"k": 5}})).await;
+    let why = "cannot convert int64 to string";
+    let text = format!(" \"\" is invalid: patch: Invalid value: \"map[data:map[k:5]]\": {why}");
+    assert_eq!((code, message(&answer)), (422, text.as_str()));
+    let (code, answer, _) = patched(STRATEGIC, &config, json!({"data": ["v"]})).await;
+    assert_eq!(code, 422, "{answer}");
+    assert!(message(&answer).ends_with(": cannot restore map from slice"));
+    let bytes = json!({"binaryData": {"b": [104, 105]}});
+    let (code, answer, _) = patched(STRATEGIC, &config, bytes).await;
+    assert_eq!((code, &answer["binaryData"]["b"]), (200, &json!("aGk=")));
+}
+
+/// Who asks for tables gets one also of what a deletion marked, and of what a deletion of many took.
+#[tokio::test]
+async fn deletions_are_answered_in_the_form_that_was_asked_for() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let mut held = shoe("a", 1);
+    held["metadata"]["finalizers"] = json!(["test.dev/held"]);
+    ask(&server, Method::POST, HOME, Some(held)).await;
+    ask(&server, Method::POST, HOME, Some(shoe("b", 2))).await;
+    let told = async |path: &str, shape: &str| {
+        let accept = format!("application/json;as={shape};v=v1;g=meta.k8s.io,application/json");
+        let (code, _, body) = protobuf::send(&server, Method::DELETE, path, &accept, None).await;
+        let value: Value = serde_json::from_slice(&body).unwrap();
+        (code.as_u16(), value)
+    };
+    let one = format!("{HOME}/a?dryRun=All");
+    let (code, marked) = told(&one, "Table").await;
+    assert_eq!((code, &marked["kind"]), (200, &json!("Table")));
+    assert_eq!(marked["rows"][0]["cells"][0], "a");
+    let (_, marked) = told(&one, "PartialObjectMetadata").await;
+    assert_eq!(marked["kind"], "PartialObjectMetadata");
+    let gone = format!("{HOME}/b?dryRun=All");
+    assert_eq!(told(&gone, "Table").await.1["kind"], "Status");
+    let all = format!("{HOME}?dryRun=All");
+    let (code, took) = told(&all, "Table").await;
+    assert_eq!((code, &took["kind"]), (200, &json!("Table")));
+    assert_eq!(took["rows"].as_array().map(Vec::len), Some(2));
+    let (_, took) = told(&all, "PartialObjectMetadataList").await;
+    assert_eq!(took["items"][1]["metadata"]["name"], "b");
+    assert_eq!(told(&all, "PartialObjectMetadata").await.0, 406);
 }
 
 /// Without a version Go reads its inner types, which call every field otherwise.

@@ -13,7 +13,7 @@ use crate::world::{admin, ask, shoe, still};
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Sends a request; answers status, content type and body.
-async fn send(
+pub(crate) async fn send(
     server: &Server,
     method: Method,
     path: &str,
