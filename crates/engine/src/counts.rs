@@ -1,10 +1,10 @@
-//! How many objects are in which state, for `/metrics`.
+//! How many objects are in which state, for `/metrics`, and how much is held for them.
 
 use std::collections::BTreeMap;
 
 use model::{Condition, Status};
 
-use crate::Engine;
+use crate::{Engine, Error, Result};
 
 /// Kind, state, and how many.
 type Count = BTreeMap<(&'static str, &'static str), u64>;
@@ -39,6 +39,35 @@ pub(crate) fn objects(engine: &Engine) -> Vec<(&'static str, &'static str, u64)>
     });
     let entries = count.into_iter();
     entries.map(|((kind, state), n)| (kind, state, n)).collect()
+}
+
+/// What is held in memory for work that is not over, and noted of what is there, by name.
+///
+/// # Errors
+/// A repository's refs cannot be read.
+pub(crate) fn held(engine: &Engine) -> Result<Vec<(&'static str, usize)>> {
+    let inner = &engine.inner;
+    let mut all = vec![
+        ("locks", inner.locks.held()),
+        ("waits", inner.waits.len()),
+        ("failures", inner.failures.len()),
+        ("set_failures", inner.set_failures.len()),
+    ];
+    all.extend(inner.queue.held());
+    all.extend(inner.repos.held());
+    all.extend(engine.world(|world| world.held()));
+    let mut stores: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for repo in inner.repos.urls() {
+        let held = repo.held().map_err(|source| Error::Store {
+            attempt: "count what is held",
+            source,
+        })?;
+        for (what, count) in held {
+            *stores.entry(what).or_default() += count;
+        }
+    }
+    all.extend(stores);
+    Ok(all)
 }
 
 fn add(count: &mut Count, kind: &'static str, state: &'static str) {

@@ -90,6 +90,15 @@ impl Engine {
     pub fn object_counts(&self) -> Vec<(&'static str, &'static str, u64)> {
         counts::objects(self)
     }
+
+    /// What is held in memory and in journals for work that is not over, and noted of what is there, by name: none of it grows
+    /// with what was done.
+    ///
+    /// # Errors
+    /// A repository's refs cannot be read.
+    pub fn held(&self) -> Result<Vec<(&'static str, usize)>> {
+        counts::held(self)
+    }
 }
 
 /// The verbs, for people and for machines.

@@ -47,6 +47,12 @@ impl Failures {
         failure
     }
 
+    /// How many are remembered.
+    pub(crate) fn len(&self) -> usize {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.len()
+    }
+
     /// Forgets it: something was written since.
     pub(crate) fn clear(&self, variant: &ObjectKey) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -73,6 +73,13 @@ impl Locks {
         Ok(Making { locks: self, key })
     }
 
+    /// How many packages are held or made now.
+    pub(crate) fn held(&self) -> usize {
+        let held = lock(&self.held);
+        let used = held.values().filter(|lock| lock.strong_count() > 0).count();
+        used + lock(&self.making).len()
+    }
+
     /// Holds the package if nobody does.
     pub(crate) fn if_free(&self, key: &PackageKey) -> Option<OwnedMutexGuard<()>> {
         self.lock(key).try_lock_owned().ok()

@@ -186,6 +186,18 @@ impl Queue {
         self.with(|inner| inner.waiting.len() + inner.running.len())
     }
 
+    /// What is noted of keys beyond those that are in line or worked on: marks, timers and turns that came to nothing.
+    pub(crate) fn held(&self) -> Vec<(&'static str, usize)> {
+        self.with(|inner| {
+            let marks = inner.lines.len() + inner.turns.len() + inner.held.len();
+            vec![
+                ("marks", marks + inner.lent.len() + inner.again.len()),
+                ("timers", inner.timers.len().max(inner.due.len())),
+                ("missed", inner.missed.len()),
+            ]
+        })
+    }
+
     /// Keys that will be tried again because they failed.
     pub(crate) fn retries(&self) -> Vec<String> {
         self.with(|inner| {

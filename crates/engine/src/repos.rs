@@ -202,6 +202,19 @@ impl Repos {
         lock(&self.polls).remove(key);
     }
 
+    /// How much is remembered of registrations and their addresses, by name.
+    pub(crate) fn held(&self) -> Vec<(&'static str, usize)> {
+        let left = lock(&self.recovered);
+        vec![
+            ("open", lock(&self.open).len()),
+            ("opening", lock(&self.opening).len()),
+            ("hints", lock(&self.hints).len()),
+            ("polls", lock(&self.polls).len()),
+            ("journals", left.len()),
+            ("left_intents", left.values().map(BTreeSet::len).sum()),
+        ]
+    }
+
     /// Whether it is time to ask a remote: always until this process did.
     pub(crate) fn is_due(&self, key: &ObjectKey, now: i64) -> bool {
         lock(&self.polls).get(key).is_none_or(|next| *next <= now)

@@ -100,6 +100,11 @@ impl Waits {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).since.values().map(BTreeMap::len).sum()
+    }
+
     /// For how long the longest wait for a remote has lasted.
     pub(crate) fn longest(&self, address: &str) -> Duration {
         let open = lock(&self.0);

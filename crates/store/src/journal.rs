@@ -173,6 +173,11 @@ impl Journal {
         &self.open
     }
 
+    /// How long it is.
+    pub(crate) fn bytes(&self) -> usize {
+        self.size
+    }
+
     pub(crate) fn next_id(&mut self) -> u64 {
         self.next += 1;
         self.next - 1

@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::lru::lock;
 use crate::reader::RepoReader;
+use crate::refname::PENDING;
 use crate::{Answer, IntentId};
 
 use round::Accepted;
@@ -70,13 +71,36 @@ impl<D: Disk> Publisher<D> {
         lock(&self.journal).settle(&self.reader.disk, &ids)
     }
 
+    /// What is held for changes that are not over.
+    pub(crate) fn held(&self) -> Result<Vec<(&'static str, usize)>> {
+        let (intents, bytes) = {
+            let journal = lock(&self.journal);
+            (journal.open().len(), journal.bytes())
+        };
+        let unheard = self.unheard();
+        let refs = self.reader.disk.list()?;
+        let pending = refs
+            .iter()
+            .filter(|(name, _)| name.as_str().starts_with(PENDING))
+            .count();
+        Ok(vec![
+            ("intents", intents),
+            ("journal_bytes", bytes),
+            ("unheard", unheard),
+            ("pending", pending),
+            ("kept", lock(&self.kept).len()),
+            ("staged", self.reader.staging.held()),
+        ])
+    }
+
     /// Whether a remote has still to be asked what became of the last process's intents.
     fn waits(&self) -> bool {
         self.waits.load(Ordering::Acquire)
     }
 
-    fn is_unheard(&self) -> bool {
-        !lock(&self.unheard).open.is_empty()
+    /// How many pushes have no answer yet.
+    fn unheard(&self) -> usize {
+        lock(&self.unheard).open.len()
     }
 
     /// Others keep moving what is to be written, or stand in its way.

@@ -231,4 +231,8 @@ impl<D: Disk> Repo for Shared<D> {
     fn stats(&self) -> Stats {
         self.repository.reader.counters.read()
     }
+
+    fn held(&self) -> Result<Vec<(&'static str, usize)>> {
+        self.repository.writer.publisher.held()
+    }
 }

@@ -322,6 +322,13 @@ impl Staging {
         first(lock(&self.inner).trees.get(tree)?)
     }
 
+    /// How many objects somebody holds.
+    pub(crate) fn held(&self) -> usize {
+        let inner = lock(&self.inner);
+        let objects = inner.objects.values();
+        objects.filter(|object| object.strong_count() > 0).count()
+    }
+
     fn sweep(&self, ids: &[ObjectId], of: &Built) {
         let mut inner = lock(&self.inner);
         for id in ids {

@@ -208,4 +208,10 @@ pub trait Repo: Send + Sync {
 
     /// What was done since the repository was opened.
     fn stats(&self) -> Stats;
+
+    /// What is held for changes that are not over, by name: nothing of it may grow with how many were made.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn held(&self) -> Result<Vec<(&'static str, usize)>>;
 }

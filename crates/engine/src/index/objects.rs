@@ -58,6 +58,11 @@ impl Objects {
             .collect()
     }
 
+    /// How many variants name any.
+    pub(crate) fn wants(&self) -> usize {
+        self.wants.len()
+    }
+
     /// All variants that name an object of this kind.
     pub(crate) fn interested_in_kind(&self, kind: &Gvk) -> BTreeSet<ObjectKey> {
         let of_kind = self.wanted.get(kind).into_iter();

@@ -60,6 +60,16 @@ impl World {
             && self.variants.is_loaded()
     }
 
+    /// How much is remembered of variants and sets, by name.
+    pub(crate) fn held(&self) -> Vec<(&'static str, usize)> {
+        vec![
+            ("seen_variants", self.existing.len()),
+            ("uids", self.uids.len()),
+            ("wants", self.objects.wants()),
+            ("sources", self.sources.len()),
+        ]
+    }
+
     /// A variant.
     pub(crate) fn variant(&self, key: &ObjectKey) -> Option<&Arc<StoredVariant>> {
         self.variants.get(key)

@@ -146,4 +146,8 @@ impl Repo for ReadOnly {
     fn stats(&self) -> Stats {
         Stats::default()
     }
+
+    fn held(&self) -> Result<Vec<(&'static str, usize)>> {
+        Ok(Vec::new())
+    }
 }

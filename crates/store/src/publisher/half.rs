@@ -25,7 +25,7 @@ impl<D: Disk> Publisher<D> {
 
     /// Whether something waits to be completed on this disk, where no remote decides what stands.
     pub(crate) fn half_moved(&self) -> bool {
-        self.reader.disk.upstream().is_none() && self.is_unheard()
+        self.reader.disk.upstream().is_none() && self.unheard() > 0
     }
 
     /// Completes changes of which something stands here. What one of them replaces goes only where

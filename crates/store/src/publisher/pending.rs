@@ -52,7 +52,7 @@ impl<D: Disk> Publisher<D> {
     /// Pending values that nobody waits for.
     pub(crate) fn sweep_pending(&self) -> Result<()> {
         // A push without an answer may still land, and must find its objects here then.
-        if self.reader.disk.upstream().is_none() || self.is_unheard() {
+        if self.reader.disk.upstream().is_none() || self.unheard() > 0 {
             return Ok(());
         }
         let left = self

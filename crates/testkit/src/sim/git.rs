@@ -335,4 +335,8 @@ impl Repo for FaultyRepo {
     fn stats(&self) -> Stats {
         self.repo.stats()
     }
+
+    fn held(&self) -> Result<Vec<(&'static str, usize)>> {
+        self.repo.held()
+    }
 }

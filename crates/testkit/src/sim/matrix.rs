@@ -209,8 +209,8 @@ async fn tell(
     world.settled()?;
     world.untouched()?;
     scenario.ended(world)?;
-    world.silent().await?;
     let end = world.state()?;
+    world.calm().await?;
     match expected {
         Some(expected) if *expected != end => Err(Violation(format!(
             "R4: it ends with {end:?} instead of {expected:?}"

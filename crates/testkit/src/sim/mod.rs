@@ -19,6 +19,7 @@ mod faults;
 pub(crate) mod fixtures;
 mod gate;
 mod git;
+mod holding;
 mod ledger;
 mod marks;
 mod matrix;

@@ -374,7 +374,7 @@ impl World {
             let open = places.iter().filter(|at| self.open(at).is_some()).count();
             if rollout.state == RolloutState::Complete && open == 0 {
                 match self.settled() {
-                    Ok(()) => return self.silent().await,
+                    Ok(()) => return self.calm().await,
                     Err(violation) => last = violation,
                 }
             } else {

@@ -18,7 +18,24 @@ pub(super) fn broken(what: impl Into<String>) -> Checked {
 }
 
 /// What was done so far, by the engine and by the store.
-type Work = BTreeMap<&'static str, u64>;
+pub(super) type Work = BTreeMap<&'static str, u64>;
+
+/// What of the work between two looks is more than it may be, with how much there was and may be.
+pub(super) fn beyond<'a>(
+    before: &Work,
+    after: &Work,
+    most: &[(&'a str, u64)],
+) -> Option<(&'a str, u64, u64)> {
+    let did = |what: &str| {
+        // A process that was started anew counts from nothing.
+        let (now, then) = (after.get(what)?, before.get(what)?);
+        Some(now.saturating_sub(*then))
+    };
+    let counts = most
+        .iter()
+        .map(|(what, most)| (*what, did(what).unwrap_or(u64::MAX), *most));
+    counts.into_iter().find(|(_, count, most)| count > most)
+}
 
 impl World {
     /// Everything that holds at rest.
@@ -39,7 +56,7 @@ impl World {
     }
 
     /// Namespace, name and address of what is registered.
-    fn registrations(&self) -> Vec<(&'static str, &'static str, &'static str)> {
+    pub(super) fn registrations(&self) -> Vec<(&'static str, &'static str, &'static str)> {
         let mut all = Vec::new();
         for (repo, url) in TARGETS.into_iter().chain([("blueprints", BLUEPRINTS)]) {
             all.push((NS, repo, url));
@@ -361,14 +378,7 @@ impl World {
             ("variant_reconciles", 4 * variants + 4),
             ("fetches", 3 * registered),
         ];
-        let did = |what: &str| {
-            let now = after.get(what).copied();
-            // A process that was started anew counts from nothing.
-            now.zip(before.get(what))
-                .map(|(now, before)| now.saturating_sub(*before))
-        };
-        let counts = counts.map(|(what, most)| (what, did(what).unwrap_or(u64::MAX), most));
-        match counts.into_iter().find(|(_, count, most)| count > most) {
+        match beyond(before, after, &counts) {
             Some((what, count, most)) => broken(format!(
                 "I13: {count} {what} in look {round} at a world at rest, at most {most} are needed"
             )),
@@ -376,7 +386,7 @@ impl World {
         }
     }
 
-    fn work(&self) -> Work {
+    pub(super) fn work(&self) -> Work {
         let store = self.engine.store_stats().entries();
         self.engine
             .stats()

@@ -110,7 +110,7 @@ impl World {
                 continue;
             }
             match self.settled() {
-                Ok(()) => return self.silent().await,
+                Ok(()) => return self.calm().await,
                 // A failure may be waiting for its next turn.
                 Err(violation) => last = violation,
             }
