@@ -207,3 +207,65 @@ pub(super) fn table_of(
 pub(super) fn typed(target: &RequestTarget) -> bool {
     target.resource.origin == Origin::BuiltIn
 }
+
+/// A list is no object whose metadata alone could be told.
+///
+/// # Errors
+/// 406, naming the list's type.
+pub(super) fn no_part(target: &RequestTarget, shape: Shape) -> Result<(), Failure> {
+    if !matches!(shape, Shape::Partial(_)) {
+        return Ok(());
+    }
+    let found = go_type(target, "List");
+    let why = format!(
+        "you requested PartialObjectMetadata, but the requested object is a list ({found})"
+    );
+    Err(Failure::new(406, Reason::NotAcceptable, why))
+}
+
+/// A page as a table or as metadata alone; `None` where the list itself was asked for.
+///
+/// # Errors
+/// What rows are to hold beside their cells is not understood.
+pub(super) fn shaped(
+    shape: Shape,
+    target: &RequestTarget,
+    page: &Page,
+    query: &Query,
+    now: jiff::Timestamp,
+) -> Result<Option<Value>, Failure> {
+    let metadata = list_metadata(page, false);
+    match shape {
+        Shape::Table(version) => {
+            let items: Vec<Value> = page.items.iter().map(Shown::value).collect();
+            let mut table = table(Rows {
+                target,
+                version,
+                objects: &items,
+                metadata,
+                query,
+                headed: true,
+                now,
+            })?;
+            let kind = target.resource.built_in_kind();
+            if items.is_empty() && matches!(kind, Some("Role" | "ClusterRole")) {
+                // These are printed as kinds without columns of their own: no rows are none at all.
+                table["rows"] = Value::Null;
+            }
+            Ok(Some(table))
+        }
+        Shape::PartialList(version) => {
+            let items = page.items.iter();
+            let mut items = Value::from_iter(items.map(|item| partial(&item.value(), version)));
+            if page.items.is_empty() {
+                // Nobody made a list of them.
+                items = Value::Null;
+            }
+            Ok(Some(json!({
+                "kind": "PartialObjectMetadataList", "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": metadata, "items": items,
+            })))
+        }
+        _ => Ok(None),
+    }
+}

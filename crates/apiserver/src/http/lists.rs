@@ -3,15 +3,13 @@
 use axum::response::Response;
 use objects::{Backing, Failure, Reason};
 use objectstore::Gone;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use super::forms::{Rows, go_type, list_metadata, objects, one, partial, table};
+use super::forms::{no_part, objects, one, partial, shaped};
 use super::negotiate::Shape;
 use super::parameters::{list_query, rv_parameter};
-use super::query::Query;
 use super::{Asked, Door, respond};
-use crate::verbs::read::{Page, Selection};
-use crate::verbs::{RequestTarget, Shown};
+use crate::verbs::read::Selection;
 
 /// How long a read waits for a version that is not there yet.
 const WAIT: std::time::Duration = std::time::Duration::from_secs(3);
@@ -89,68 +87,6 @@ impl Door {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
         Ok(())
-    }
-}
-
-/// A list is no object whose metadata alone could be told.
-///
-/// # Errors
-/// 406, naming the list's type.
-pub(super) fn no_part(target: &RequestTarget, shape: Shape) -> Result<(), Failure> {
-    if !matches!(shape, Shape::Partial(_)) {
-        return Ok(());
-    }
-    let found = go_type(target, "List");
-    let why = format!(
-        "you requested PartialObjectMetadata, but the requested object is a list ({found})"
-    );
-    Err(Failure::new(406, Reason::NotAcceptable, why))
-}
-
-/// A page as a table or as metadata alone; `None` where the list itself was asked for.
-///
-/// # Errors
-/// What rows are to hold beside their cells is not understood.
-pub(super) fn shaped(
-    shape: Shape,
-    target: &RequestTarget,
-    page: &Page,
-    query: &Query,
-    now: jiff::Timestamp,
-) -> Result<Option<Value>, Failure> {
-    let metadata = list_metadata(page, false);
-    match shape {
-        Shape::Table(version) => {
-            let items: Vec<Value> = page.items.iter().map(Shown::value).collect();
-            let mut table = table(Rows {
-                target,
-                version,
-                objects: &items,
-                metadata,
-                query,
-                headed: true,
-                now,
-            })?;
-            let kind = target.resource.built_in_kind();
-            if items.is_empty() && matches!(kind, Some("Role" | "ClusterRole")) {
-                // These are printed as kinds without columns of their own: no rows are none at all.
-                table["rows"] = Value::Null;
-            }
-            Ok(Some(table))
-        }
-        Shape::PartialList(version) => {
-            let items = page.items.iter();
-            let mut items = Value::from_iter(items.map(|item| partial(&item.value(), version)));
-            if page.items.is_empty() {
-                // Nobody made a list of them.
-                items = Value::Null;
-            }
-            Ok(Some(json!({
-                "kind": "PartialObjectMetadataList", "apiVersion": format!("meta.k8s.io/{version}"),
-                "metadata": metadata, "items": items,
-            })))
-        }
-        _ => Ok(None),
     }
 }
 

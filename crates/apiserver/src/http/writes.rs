@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::negotiate::{Form, SERVED, Shape};
 use super::query::Query;
-use super::{Asked, Door, body, forms, lists, parameters, respond};
+use super::{Asked, Door, body, forms, parameters, respond};
 use crate::gateway::Verb;
 use crate::verbs::read::Selection;
 use crate::verbs::{RequestTarget, Shown, Whose, Written};
@@ -238,8 +238,8 @@ impl Door {
             .core
             .delete_collection(target, &asked.whose, &listed, &options)
             .await?;
-        lists::no_part(target, form.shape)?;
-        let shaped = lists::shaped(form.shape, target, &page, query, self.core.now())?;
+        forms::no_part(target, form.shape)?;
+        let shaped = forms::shaped(form.shape, target, &page, query, self.core.now())?;
         if let Some(shaped) = shaped {
             return Ok(respond::value(200, form.format, &shaped, &asked.warnings));
         }
