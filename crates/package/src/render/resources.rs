@@ -11,7 +11,7 @@ use std::sync::Arc;
 use model::{Files, PackagePath};
 use yaml::owned::Value;
 
-use crate::documents::{Documents, DocumentsError};
+use crate::documents::{Documents, DocumentsError, Parsed};
 use crate::ignore::Ignore;
 use crate::krm::not_krm;
 

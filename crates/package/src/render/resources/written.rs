@@ -62,7 +62,7 @@ impl Resources {
         Ok((out, known))
     }
 
-    fn at_origin(&self, path: &PackagePath) -> Vec<&Entry> {
+    pub(super) fn at_origin(&self, path: &PackagePath) -> Vec<&Entry> {
         self.entries
             .iter()
             .filter(|entry| entry.is_at_origin() && entry.path == path.as_str())
@@ -70,7 +70,7 @@ impl Resources {
     }
 
     /// What a document says now; nothing if its resources are gone.
-    fn document(
+    pub(super) fn document(
         &self,
         parsed: &Documents,
         document: usize,
