@@ -123,11 +123,11 @@ pub(crate) enum At<'a> {
     /// A path that is written already.
     Text(&'a str),
     /// A property.
-    Field(&'a At<'a>, &'a str),
+    Field(&'a Self, &'a str),
     /// The same with a dot before it, whatever it stands below.
-    Dotted(&'a At<'a>, &'a str),
+    Dotted(&'a Self, &'a str),
     /// An item of a list.
-    Item(&'a At<'a>, usize),
+    Item(&'a Self, usize),
 }
 
 impl At<'_> {

@@ -195,7 +195,7 @@ impl Column {
     pub fn of_scale() -> Vec<Self> {
         let column = |name: &str, kind: &str, text: &str, path: &str| {
             let column = serde_json::json!({"name": name, "type": kind, "description": text, "jsonPath": path});
-            Column::from_crd(&column)
+            Self::from_crd(&column)
         };
         vec![
             name(),
