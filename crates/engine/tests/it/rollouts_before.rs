@@ -65,7 +65,7 @@ async fn a_variant_that_is_taken_over_goes_back_to_what_it_had_published() {
         assert!(!status(&world).created.contains(&"fan-early-b".to_owned()));
         publish(&world, 1, 3).await;
         let message = status(&world).message;
-        assert!(message.starts_with("1 of 1 members are"), "{message}");
+        assert!(message.starts_with("1 of 1 member is"), "{message}");
         quiet(&world).await;
     }
 }

@@ -64,7 +64,7 @@ fn a_bar_stands_beside_each_row_within_the_width() {
          \n\
          ✓ up to date  ≠ conflicts to decide\n"
     );
-    for width in 29..120 {
+    for width in 30..120 {
         let shown = Look { width, ..MARKS }.table(&[text], &rows);
         let longest = shown.lines().map(|l| l.chars().count()).max().unwrap();
         assert!(longest <= width && shown.contains('✓'), "{width}: {shown}");
@@ -76,12 +76,12 @@ fn a_narrow_terminal_has_the_counts_alone() {
     let text = "SET    VARIANTS\nweb    4\n";
     let web = counts(&[(Standing::UpToDate, 4)]);
     let look = |width| Look { width, ..MARKS };
-    assert_eq!(look(28).table(&[text], &[&web]), text);
-    assert_ne!(look(29).table(&[text], &[&web]), text);
+    assert_eq!(look(29).table(&[text], &[&web]), text);
+    assert_ne!(look(30).table(&[text], &[&web]), text);
     // A table of fewer columns may still have room.
     let short = "SET\nweb\n";
-    let shown = look(17).table(&[text, short], &[&web]);
-    assert!(shown.starts_with("SET\nweb   ✓✓✓✓✓✓✓✓✓✓✓\n"), "{shown}");
+    let shown = look(18).table(&[text, short], &[&web]);
+    assert!(shown.starts_with("SET\nweb   ✓✓✓✓✓✓✓✓✓✓✓✓\n"), "{shown}");
 }
 
 #[test]
