@@ -414,7 +414,7 @@ fn a_member_that_somebody_suspended_is_counted_and_named() {
         assert_eq!(counts, [1, 0, 1]);
         assert_eq!(rollout.steps[0].besides(), "suspended 1");
         let held = format!(
-            "step 'canary' waits for 1 member that are suspended by hand: {}",
+            "step 'canary' waits for 1 member that is suspended by hand: {}",
             name(&o, 0)
         );
         assert_eq!(rollout.message, held);
