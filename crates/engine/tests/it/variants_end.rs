@@ -1,10 +1,8 @@
 //! Variants that leave, lack something or come back after a restart.
 
-use model::{Lifecycle, Status};
-use testkit::twin::key;
-
 use crate::variants::{DEPLOYMENT, condition, push, quiet, ready, variant};
-use crate::world::{NS, World, alice, input, person, repository};
+use crate::world::{NS, World};
+use model::{Lifecycle, Status};
 
 /// R10, R103-R106.
 #[tokio::test(start_paused = true)]
@@ -156,62 +154,4 @@ async fn a_deletion_whose_proposal_died_before_its_record_is_still_known_as_ours
     let cafe = world.revision("deploy.cafe.packagevariant-1");
     assert_eq!(cafe.lifecycle, Lifecycle::Published);
     quiet(&world).await;
-}
-
-/// R32, R105: no other deletion waits for one that a remote declines.
-#[tokio::test(start_paused = true)]
-async fn a_deletion_that_is_declined_holds_up_no_other() {
-    const FAR: &str = "https://git.example/far.git";
-    const ONE: &str = "refs/heads/drafts/shop/a-one";
-    const TWO: &str = "refs/heads/drafts/shop/b-two";
-    let world = ready().await;
-    world.store.serve(FAR);
-    let spec = store::RemoteSpec {
-        branch: Some("main".to_owned()),
-        create_branch: Some(person()),
-        ..store::RemoteSpec::new(FAR)
-    };
-    let made = store::Store::open(&*world.store, spec).await;
-    made.expect("a repository");
-    let mut registered = repository("far", true);
-    FAR.clone_into(&mut registered.git.repo);
-    world.twin.put_repository(registered);
-    world.rest().await;
-    let namespace = key(NS, "shop").namespace;
-    let wish = input("far", "shop", "a-one", crate::people::init());
-    let made = world.engine.create(&alice(), &namespace, wish).await;
-    let first = made.expect("a draft").revision.commit;
-    // Somebody goes on from there under another name.
-    let two = store::RefName::parse(TWO).expect("a name");
-    let there = world.store.outside(FAR).expect("a repository");
-    let pushed = store::Submission {
-        refs: vec![store::RefEdit::create(two, first)],
-        ..store::Submission::default()
-    };
-    let answer = there.submit(pushed).await.expect("a push");
-    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
-    world.engine.look_at_everything();
-    world.rest().await;
-    let mut wanted = variant("shop", "shop");
-    wanted.spec.downstream.repo = model::RepositoryName::parse("far").expect("a name");
-    wanted.spec.adoption = model::AdoptionPolicy::Existing;
-    world.twin.put_variant(wanted);
-    world.rest().await;
-    let at = |name: &str| {
-        let there = world.store.outside(FAR).expect("a repository");
-        let refs = there.refs().expect("refs");
-        let found = refs.iter().find(|(n, _)| n.as_str() == name);
-        found.map(|(_, commit)| *commit)
-    };
-    let before = (at(ONE), at(TWO));
-    assert!(before.0.is_some() && before.1.is_some(), "{before:?}");
-    world.store.decline(FAR, Some(ONE));
-    world.twin.delete_variant(NS, "shop");
-    world.pass(20).await;
-    assert_eq!((at(ONE), at(TWO)), (before.0, None));
-    assert_eq!(world.twin.variants().len(), 1);
-    world.store.decline(FAR, None);
-    world.pass(400).await;
-    assert!(world.twin.variants().is_empty());
-    assert_eq!(at(ONE), None);
 }
