@@ -1,7 +1,7 @@
 //! Registered repositories that are open, and what was seen of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use model::{CommitId, ObjectKey, PackageName, Repository, TreeId};
 use store::{Beyond, Intent, IntentId, RefName, Snapshot};
@@ -156,8 +156,8 @@ pub(crate) struct Repos {
     /// The intents of the last process, and those of this one whose records could not be written, by URL, until each was
     /// looked at; none left is an empty set.
     recovered: Mutex<BTreeMap<String, BTreeSet<IntentId>>>,
-    /// One opening at a time for each repository: a slow remote holds up its own callers alone.
-    opening: Mutex<BTreeMap<ObjectKey, Arc<tokio::sync::Mutex<()>>>>,
+    /// One opening at a time for each repository: a slow remote holds up its own callers alone. What nobody opens now takes no room.
+    opening: Mutex<BTreeMap<ObjectKey, Weak<tokio::sync::Mutex<()>>>>,
     /// Repositories that are to be fetched although it is not time.
     hints: Mutex<BTreeSet<ObjectKey>>,
     /// When each remote is to be asked again, in Unix seconds: no object is written to remember a look that found
@@ -191,9 +191,20 @@ impl Repos {
         by_url.into_values().map(Arc::clone).collect()
     }
 
+    /// Waits until nobody else opens this repository.
     pub(crate) async fn turn(&self, key: &ObjectKey) -> tokio::sync::OwnedMutexGuard<()> {
-        let turn = Arc::clone(lock(&self.opening).entry(key.clone()).or_default());
-        turn.lock_owned().await
+        self.opening_of(key).lock_owned().await
+    }
+
+    fn opening_of(&self, key: &ObjectKey) -> Arc<tokio::sync::Mutex<()>> {
+        let mut opening = lock(&self.opening);
+        if let Some(turn) = opening.get(key).and_then(Weak::upgrade) {
+            return turn;
+        }
+        opening.retain(|_, turn| turn.strong_count() > 0);
+        let turn = Arc::default();
+        opening.insert(key.clone(), Arc::downgrade(&turn));
+        turn
     }
 
     /// Forgets a repository; nothing in git changes.
@@ -205,9 +216,11 @@ impl Repos {
     /// How much is remembered of registrations and their addresses, by name.
     pub(crate) fn held(&self) -> Vec<(&'static str, usize)> {
         let left = lock(&self.recovered);
+        let opening = lock(&self.opening);
+        let opening = opening.values().filter(|turn| turn.strong_count() > 0);
         vec![
             ("open", lock(&self.open).len()),
-            ("opening", lock(&self.opening).len()),
+            ("opening", opening.count()),
             ("hints", lock(&self.hints).len()),
             ("polls", lock(&self.polls).len()),
             ("journals", left.len()),

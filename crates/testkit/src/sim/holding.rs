@@ -35,11 +35,11 @@ impl World {
         for (what, count) in held {
             let most = match what {
                 "locks" | "waits" | "marks" | "missed" | "left_intents" | "intents" | "unheard"
-                | "pending" | "kept" | "staged" => 0,
+                | "pending" | "kept" | "staged" | "opening" => 0,
                 "failures" | "seen_variants" | "uids" | "wants" => variants,
                 "set_failures" | "sources" => sets,
                 "timers" => variants + sets + registered,
-                "open" | "opening" | "hints" | "polls" => registered,
+                "open" | "hints" | "polls" => registered,
                 "journals" => addresses,
                 "journal_bytes" => EMPTY * addresses,
                 _ => return broken(format!("I14: nobody says how many {what} there may be")),

@@ -187,18 +187,22 @@ fn play(
     let complete = sim.complete.clone();
     runtime()?.block_on(async {
         let mut world = World::bare(Chaos::with(seed, script), complete).await;
-        let result = tell(&mut world, scenario, expected).await;
+        let told = tell(&mut world, scenario, expected).await;
         world.end();
-        let end = world.state()?;
+        let (result, end) = match told {
+            Ok(end) => (Ok(()), end),
+            Err(broken) => (Err(broken), End::new()),
+        };
         Ok((result, std::sync::Arc::clone(&world.durable.chaos), end))
     })
 }
 
+/// Plays a scenario, and answers how it ends.
 async fn tell(
     world: &mut World,
     scenario: Scenario,
     expected: Option<&End>,
-) -> Result<(), Violation> {
+) -> Result<End, Violation> {
     scenario.prepare(world).await?;
     world.durable.chaos.set_on(true);
     scenario.play(world).await?;
@@ -209,13 +213,14 @@ async fn tell(
     world.settled()?;
     world.untouched()?;
     scenario.ended(world)?;
+    // Before commits that concern nobody are made to see what is read for them.
     let end = world.state()?;
     world.calm().await?;
     match expected {
         Some(expected) if *expected != end => Err(Violation(format!(
             "R4: it ends with {end:?} instead of {expected:?}"
         ))),
-        _ => Ok(()),
+        _ => Ok(end),
     }
 }
 
