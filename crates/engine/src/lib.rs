@@ -28,6 +28,7 @@ mod facts;
 mod failures;
 mod followed;
 mod git;
+mod given_up;
 mod held;
 mod index;
 mod leaving;

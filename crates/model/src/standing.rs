@@ -83,6 +83,7 @@ impl Standing {
                 "ProposedNotApprovable" => Self::Gates,
                 "DownstreamDeletionProposed" => Self::DeletionProposed,
                 "Suspended" => Self::Suspended,
+                NOT_TAGGED => Self::Untagged,
                 reason if PASSING.contains(&reason) => Self::Waiting,
                 _ => Self::Failed,
             };
@@ -339,6 +340,8 @@ mod tests {
         let mut draft = status(yes, Lifecycle::Draft, (0, 0));
         draft.conditions.push(changed(NOT_TAGGED));
         assert_eq!(draft.words(2), "draft to propose");
+        let waits = status((Status::False, NOT_TAGGED), Lifecycle::Draft, (0, 0));
+        assert_eq!(waits.words(2), "tag to put back");
     }
 
     #[test]

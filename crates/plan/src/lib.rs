@@ -10,6 +10,7 @@ mod conflicts;
 pub mod digest;
 mod early;
 mod news;
+mod off_branch;
 mod report;
 pub mod repository;
 pub mod revision;
@@ -17,4 +18,5 @@ pub mod set;
 pub mod variant;
 
 pub use news::News;
+pub use off_branch::{OffBranch, put_back};
 pub use report::{Next, Note, Report};

@@ -14,6 +14,7 @@ mod holdings;
 mod injection;
 mod inputs;
 mod leave;
+mod lost;
 mod observed;
 pub mod origin;
 pub(crate) mod pinned;
@@ -33,6 +34,7 @@ pub use check::{Violation, check};
 pub use decide::decide;
 pub use explain::explain;
 pub use inputs::digests;
+pub use lost::LostTag;
 pub use observed::{
     FailedDerivation, Feeder, Lineage, Observed, ObservedBase, OldUpstream, Rank,
     RepositorySummary, Rival, Stated, Subject, Writer,

@@ -17,7 +17,7 @@ use crate::{Error, Result};
 
 /// How far back a history is read; longer ones are cut, which is said nowhere since nothing of
 /// ours is that long: a draft has one commit for each change.
-const LIMIT: usize = 2_000;
+pub(super) const LIMIT: usize = 2_000;
 
 /// How many foreign commits in a row may lie on top of one of ours.
 const PATIENCE: usize = 256;
@@ -50,7 +50,7 @@ pub(crate) struct Told {
 
 /// Whether a trailer's package is this one; Porch writes the path with and without the
 /// repository's directory.
-fn is_package(open: &OpenRepository, dir: &Dir, named: &str) -> bool {
+pub(super) fn is_package(open: &OpenRepository, dir: &Dir, named: &str) -> bool {
     let named = named.trim_matches('/');
     named == dir.as_str()
         || dir
@@ -74,6 +74,55 @@ pub(crate) fn approval(open: &OpenRepository, dir: &Dir, message: &str) -> Optio
         .into_iter()
         .find(|k| k.revision > 0 && is_package(open, dir, &k.package))?;
     Some((mine.workspace, mine.revision))
+}
+
+/// An approval, as the branch's history tells it.
+pub(crate) struct Approved {
+    /// The commit on the branch, which its tag was on.
+    pub(crate) commit: CommitId,
+    /// The workspace.
+    pub(crate) workspace: String,
+    /// The number.
+    pub(crate) number: i64,
+    /// What was approved.
+    pub(crate) draft: Option<CommitId>,
+}
+
+/// The newest approval of a package, those of some numbers left out. What was approved before its directory was taken away
+/// went with that.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn approved_before(
+    open: &OpenRepository,
+    dir: &Dir,
+    head: CommitId,
+    is_left_out: impl Fn(i64) -> bool,
+) -> Result<Option<Approved>> {
+    let mut at = Some(head);
+    for _ in 0..PATIENCE {
+        let Some(id) = at else { break };
+        let commit = open.repo.commit(id).map_err(failed)?;
+        let there = open.repo.subtree(commit.tree, dir).map_err(failed)?;
+        if there.is_none() {
+            break;
+        }
+        if let Some((workspace, number)) = approval(open, dir, &commit.message)
+            && !is_left_out(number)
+        {
+            return Ok(Some(Approved {
+                commit: id,
+                workspace,
+                number,
+                draft: commit.parents.get(1).copied(),
+            }));
+        }
+        at = match commit.parents.first() {
+            Some(parent) => open.repo.last_change(*parent, dir).map_err(failed)?,
+            None => None,
+        };
+    }
+    Ok(None)
 }
 
 /// Reads the commits of one workspace from its tip back to where it started.
@@ -264,7 +313,8 @@ pub(crate) fn lineage(
         let Some(id) = at else { break };
         let found = open.repo.commit(id).map_err(failed)?;
         let notes = Notes::of(&found.message);
-        if let Some(machine) = notes.machine {
+        let is_its = notes.kpt.iter().all(|k| is_package(open, dir, &k.package));
+        if let Some(machine) = notes.machine.filter(|_| is_its) {
             return Ok(Lineage::Trailer(machine));
         }
         if let Some((workspace, _)) = approval(open, dir, &found.message)

@@ -13,6 +13,7 @@ mod owner;
 mod record;
 mod survey;
 mod tags;
+mod taken_in;
 mod touched;
 mod whole;
 
@@ -32,10 +33,13 @@ use crate::stats::count;
 use crate::transaction::Follow;
 use crate::{Engine, Error, Result, recover, registrations, transaction, waiting};
 
-pub(crate) use history::{approval, approved_last, by_person, highest_number, lineage};
+pub(crate) use history::{
+    Approved, approval, approved_before, approved_last, by_person, highest_number, lineage,
+};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
-pub(crate) use tags::{is_approved_already, tag_at};
+pub(crate) use tags::{is_approved_already, is_numbered, tag_at};
+pub(crate) use taken_in::{TakenIn, taken_in};
 pub(crate) use whole::{OBJECTS, is_broken};
 
 /// The label of the latest published revision, stored (A7).

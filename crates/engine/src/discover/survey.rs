@@ -11,12 +11,13 @@ use model::{
 
 use super::history;
 use super::record::{self, Origin};
+use super::tags::own_first;
 use super::{LATEST, View, is_tagged};
 use crate::git::RefKind;
 use crate::index::{PackageKey, World};
 use crate::repos::OpenRepository;
 use crate::transaction::Follow;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, given_up, observe};
 
 /// What follows for the records of one package.
 #[derive(Debug, Default)]
@@ -37,6 +38,9 @@ pub(crate) struct Lost {
     /// The commit.
     pub(crate) commit: CommitId,
 }
+
+/// How such a problem begins.
+pub(super) const OFF_BRANCH: &str = "BranchDiverged: ";
 
 /// One record as it is and as it should be.
 struct Want {
@@ -82,12 +86,21 @@ pub(crate) fn survey(
             )),
         }
     }
+    let mut given_up = Vec::new();
     for record in known {
         let unread = crate::recover::ref_of(record).is_some_and(|at| view.broken.contains_key(&at));
         if !wants.contains_key(&record.key) && !unread {
             survey.follow.push(Follow::delete(record));
+            if record.lifecycle == Lifecycle::DeletionProposed && !record.placeholder {
+                given_up.push(record.revision);
+            }
         }
     }
+    // Whoever takes the tag away of what is proposed to go approves that.
+    for want in wants.values_mut().filter(|w| w.record.placeholder) {
+        given_up::note(&mut want.record, given_up.iter().copied());
+    }
+    survey.problems.extend(beside_branch(open, key, &wants)?);
     mark_latest(&mut wants);
     name_tasks(&mut wants);
     for want in wants.into_values() {
@@ -109,15 +122,19 @@ fn origins(open: &OpenRepository, key: &PackageKey, view: &View) -> Result<Vec<O
         view.kinds.values().any(|(kind, _)| *kind == proposed)
     };
     let mut head = None;
+    let mut tags = Vec::new();
     for (kind, commit) in view.kinds.values() {
         match kind {
-            RefKind::Tag(_, tag) => origins.push(Origin::tag(tag, *commit, deletion(tag))),
+            RefKind::Tag(_, tag) => tags.push((tag.clone(), *commit)),
             RefKind::Draft(_, ws) => drop(drafts.insert(ws, *commit)),
             RefKind::Proposed(_, ws) => drop(proposals.insert(ws, *commit)),
             RefKind::Branch => head = Some(*commit),
             RefKind::DeletionProposed(..) => {}
         }
     }
+    own_first(open, &key.package, &mut tags)?;
+    let tagged = tags.iter();
+    origins.extend(tagged.map(|(tag, commit)| Origin::tag(tag, *commit, deletion(tag))));
     // Porch's pushes are not atomic: where both stand and one leads to the other, the later step counts.
     drafts.retain(|ws, draft| {
         let proposal = proposals.get(ws);
@@ -135,6 +152,30 @@ fn origins(open: &OpenRepository, key: &PackageKey, view: &View) -> Result<Vec<O
         origins.extend(branch_origin(open, key, head, &branch, deletion(&branch))?);
     }
     Ok(origins)
+}
+
+/// What is told of a published package where the branch holds something in its place that is no package of its own. One whose
+/// directory is gone was taken away on purpose.
+fn beside_branch(
+    open: &OpenRepository,
+    key: &PackageKey,
+    wants: &BTreeMap<ObjectKey, Want>,
+) -> Result<Option<String>> {
+    let mut all = wants.values().map(|want| &want.record);
+    if all.any(|r| r.placeholder) {
+        return Ok(None);
+    }
+    let records = wants.values().map(|want| &want.record);
+    let published = records.filter(|r| r.lifecycle.is_published() && r.revision.is_numbered());
+    let Some(latest) = published.max_by_key(|r| r.revision) else {
+        return Ok(None);
+    };
+    let off = observe::off_branch(open, &key.package, Some(latest.tree))?;
+    let off = off.filter(|off| *off != plan::OffBranch::Gone);
+    Ok(off.map(|off| {
+        let what = off.what(&key.package, open.layout.branch());
+        format!("{OFF_BRANCH}{what}; {}", plan::put_back(latest))
+    }))
 }
 
 /// Whether one of two commits leads to the other. What cannot be read now is taken for it: it is looked at again.

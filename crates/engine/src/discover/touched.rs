@@ -50,6 +50,7 @@ pub(super) fn touched(
     if !before.whole || before.refs.get(&branch) != head {
         let (changed, why) = changed_on_branch(engine, open, head.copied())?;
         touched.extend(changed);
+        touched.extend(off_branch(engine, open, before));
         beyond = Some(why);
     }
     let all = engine.world(|w| w.revisions.of_repository(namespace, repository));
@@ -92,6 +93,26 @@ fn unmarked(open: &OpenRepository, view: &View, all: &[Arc<Revision>]) -> BTreeS
         .filter(|record| record.lifecycle == Lifecycle::DeletionProposed);
     let unmarked = proposed.filter(|record| !is_marked(record));
     unmarked.map(|record| record.package.clone()).collect()
+}
+
+/// The packages of which it is told that the branch holds no package in their place, and at first those that may be such:
+/// what is published of them has no record of the branch beside it.
+fn off_branch(engine: &Engine, open: &OpenRepository, before: &Seen) -> BTreeSet<PackageName> {
+    let told = before.unserved.iter().filter(|(_, problems)| {
+        let mut problems = problems.iter();
+        problems.any(|p| p.starts_with(survey::OFF_BRANCH))
+    });
+    let mut found: BTreeSet<_> = told.map(|(package, _)| package.clone()).collect();
+    if !before.whole {
+        let (namespace, repository) = (&open.key().namespace, &open.repository.name);
+        let all = engine.world(|w| w.revisions.of_repository(namespace, repository));
+        let heads = all.iter().filter(|r| r.placeholder);
+        let on_branch: BTreeSet<&PackageName> = heads.map(|r| &r.package).collect();
+        let published = all.iter().filter(|r| r.revision.is_numbered());
+        let without = published.filter(|r| !on_branch.contains(&r.package));
+        found.extend(without.map(|r| r.package.clone()));
+    }
+    found
 }
 
 /// Packages whose directory on the branch is not what their placeholder says.

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{Files, GitLock, Namespace, ObjectName, Revision, Task};
+use model::{CommitId, Files, GitLock, Namespace, ObjectName, Revision, Task};
 use plan::variant::{BaseChoice, Lineage, ObservedBase, OldUpstream};
 use store::Dir;
 
-use crate::discover;
+use crate::discover::{self, TakenIn};
 use crate::index::PackageKey;
 use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result, opening};
@@ -19,17 +19,17 @@ pub(super) fn base(
     choice: &BaseChoice,
     revisions: &[Arc<Revision>],
 ) -> Result<ObservedBase> {
+    let lock = choice.revision.upstream_lock.as_ref();
+    let old = || old_upstream(engine, &choice.revision.key.namespace, lock);
     let by_records = if choice.from_branch {
         None
     } else {
-        by_records(&choice.revision, revisions)
+        by_records(Some(open), &choice.revision, revisions, &old)?
     };
     let lineage = match by_records {
         Some(lineage) => lineage,
         None => {
             let dir = open.layout.dir(&choice.revision.package);
-            let lock = choice.revision.upstream_lock.as_ref();
-            let old = || old_upstream(engine, &choice.revision.key.namespace, lock);
             discover::lineage(open, &dir, choice.commit, lock, old)?
         }
     };
@@ -39,31 +39,71 @@ pub(super) fn base(
     })
 }
 
-/// Follows the tasks from revision to revision; `None` where that leads out of what is recorded.
-fn by_records(revision: &Arc<Revision>, all: &[Arc<Revision>]) -> Option<Lineage> {
+/// Follows the tasks from revision to revision, and what people took in of the branch; `None` where that leads out of what is
+/// recorded. Without its repository the records alone are asked.
+fn by_records(
+    open: Option<&OpenRepository>,
+    revision: &Arc<Revision>,
+    all: &[Arc<Revision>],
+    old: &dyn Fn() -> OldUpstream,
+) -> Result<Option<Lineage>> {
     let mut at = Arc::clone(revision);
     let mut seen = BTreeSet::new();
     loop {
         if let Some(machine) = &at.machine {
-            return Some(Lineage::Trailer(machine.clone()));
+            return Ok(Some(Lineage::Trailer(machine.clone())));
         }
         if !seen.insert(at.key.clone()) {
-            return None;
+            return Ok(None);
         }
-        let source = match at.tasks.first()? {
-            Task::Edit { source } => source,
-            Task::Upgrade { local, .. } => local,
-            Task::Init { .. } => {
+        let source = match at.tasks.first() {
+            Some(Task::Edit { source } | Task::Upgrade { local: source, .. }) => source,
+            Some(Task::Init { .. }) => {
                 let made = match at.key == revision.key {
                     true => "it".to_owned(),
                     false => format!("'{}', which it stems from,", at.key.name),
                 };
-                return Some(Lineage::Diverged(format!("{made} was made anew (init)")));
+                let how = format!("{made} was made anew (init)");
+                return Ok(Some(Lineage::Diverged(how)));
             }
-            Task::Clone { .. } | Task::CloneGit(_) => return None,
+            Some(Task::Clone { .. } | Task::CloneGit(_)) | None => return Ok(None),
         };
-        at = Arc::clone(all.iter().find(|r| r.key.name == *source)?);
+        let source = all.iter().find(|r| r.key.name == *source);
+        if let Some(open) = open
+            && let Some(onto) = based_anew(open, &at, source)?
+        {
+            let dir = open.layout.dir(&at.package);
+            let lock = revision.upstream_lock.as_ref();
+            return discover::lineage(open, &dir, onto, lock, old).map(Some);
+        }
+        match source {
+            Some(source) => at = Arc::clone(source),
+            None => return Ok(None),
+        }
     }
+}
+
+/// The commit that a person's copy is based on since it was made (V20): what was merged into it, or where it leaves the branch, if
+/// its upstream is another one than its source's (a rebase by git leaves no merge behind).
+fn based_anew(
+    open: &OpenRepository,
+    copy: &Revision,
+    source: Option<&Arc<Revision>>,
+) -> Result<Option<CommitId>> {
+    let dir = open.layout.dir(&copy.package);
+    let is_upgrade = matches!(copy.tasks.first(), Some(Task::Upgrade { .. }));
+    Ok(match discover::taken_in(open, &dir, copy.commit)? {
+        Some(TakenIn::Merged(commit)) => Some(commit),
+        Some(TakenIn::Left(commit)) if !is_upgrade => {
+            let own = copy.upstream_lock.as_ref();
+            let before = source.and_then(|source| source.upstream_lock.as_ref());
+            let locks = own.zip(before);
+            locks
+                .is_some_and(|(own, before)| !own.same_content(before))
+                .then_some(commit)
+        }
+        _ => None,
+    })
 }
 
 /// Whether the content of a published revision stems from a machine commit of ours, by the records or else by git.
@@ -72,19 +112,20 @@ fn by_records(revision: &Arc<Revision>, all: &[Arc<Revision>]) -> Option<Lineage
 /// Git cannot be read.
 pub(crate) fn is_traced(engine: &Engine, revision: &Arc<Revision>) -> Result<bool> {
     let siblings = engine.world(|w| w.revisions.of_package(&PackageKey::of(revision)));
-    match by_records(revision, &siblings) {
+    let registered = engine.world(|w| w.repository(&revision.key.namespace, &revision.repository));
+    let open = registered.and_then(|stored| engine.inner.repos.get(&stored.key));
+    let gone = || OldUpstream::Gone;
+    match by_records(open.as_deref(), revision, &siblings, &gone)? {
         Some(Lineage::Trailer(_)) => return Ok(true),
         Some(_) => return Ok(false),
         None => {}
     }
-    let registered = engine.world(|w| w.repository(&revision.key.namespace, &revision.repository));
-    let open = registered.and_then(|stored| engine.inner.repos.get(&stored.key));
     // What cannot be read now stays held.
     let Some(open) = open else {
         return Ok(false);
     };
     let dir = open.layout.dir(&revision.package);
-    let lineage = discover::lineage(&open, &dir, revision.commit, None, || OldUpstream::Gone)?;
+    let lineage = discover::lineage(&open, &dir, revision.commit, None, gone)?;
     Ok(matches!(lineage, Lineage::Trailer(_)))
 }
 

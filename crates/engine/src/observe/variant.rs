@@ -12,7 +12,7 @@ use plan::variant::{
     Subject, UpstreamResolution, Writer, base_of, resolve_upstream, stating,
 };
 
-use super::{Sink, base, branch, facts, injections, pinned};
+use super::{Sink, base, branch, facts, injections, lost, pinned};
 use crate::discover::{OBJECTS, is_broken};
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
 use crate::ports::{StoredRepository, StoredVariant};
@@ -90,6 +90,8 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         injections: Vec::new(),
         writer: Writer::Known,
         base: None,
+        lost_tag: None,
+        off_branch: None,
         stated: Stated::default(),
         failure: None,
         unreadable: None,
@@ -407,6 +409,8 @@ async fn downstream(
     if let Some(choice) = base_of(&o.downstream) {
         o.base = Some(base::base(engine, &open, &choice, &o.downstream)?);
     }
+    o.lost_tag = lost::lost_tag(engine, &open, variant, &o.downstream)?;
+    o.off_branch = branch::of_published(&open, &o.downstream)?;
     let uid = variant.meta.uid.as_ref();
     let newest = o
         .downstream

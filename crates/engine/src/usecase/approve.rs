@@ -13,6 +13,7 @@ use crate::discover::{LATEST, approval, highest_number};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;
+use crate::observe::off_branch;
 use crate::repos::OpenRepository;
 use crate::transaction::{self, Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result};
@@ -83,6 +84,10 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
             None => {}
         }
     }
+    let off_branch = match based_on == on_branch {
+        true => None,
+        false => off_branch(open, &revision.package, based_on)?,
+    };
     Ok(ApproveObserved {
         revision: Arc::clone(revision),
         siblings,
@@ -92,6 +97,7 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
         branch: open.layout.branch().to_owned(),
         on_branch,
         based_on,
+        off_branch,
         seen,
     })
 }

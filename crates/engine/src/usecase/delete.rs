@@ -16,7 +16,7 @@ use crate::index::PackageKey;
 use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind};
 use crate::transaction::{Follow, Transaction};
-use crate::{Engine, Error, Result, held, leaving, registrations, transaction};
+use crate::{Engine, Error, Result, given_up, held, leaving, registrations, transaction};
 
 pub(super) async fn delete(
     engine: &Engine,
@@ -154,6 +154,7 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
             if let Some(latest) = latest {
                 follow.extend(relabel(&siblings, &revision.key, latest));
             }
+            follow.extend(given_up::follow(&siblings, revision));
         }
         DeletePlan::RemoveDirectory(_) => {
             transaction.move_refs(deletion_mark(held)?);

@@ -5,10 +5,13 @@
 
 use std::sync::Arc;
 
-use model::{Conflict, ConflictPolicy, ConflictState, Files, Lifecycle, Revision};
+use model::{
+    CommitId, Conflict, ConflictPolicy, ConflictState, Files, Lifecycle, Revision, TreeId,
+};
 use package::conflicts::{MergedDraft, carry};
 use package::merge::{MergeOptions, merge};
 use package::place::sort;
+use plan::OffBranch;
 use plan::revision::REBASE;
 use store::Content;
 
@@ -16,6 +19,8 @@ use super::{Caller, Made, approve, content, lifecycle};
 use crate::discover::chain;
 use crate::git::Subject;
 use crate::held::Held;
+use crate::observe::off_branch;
+use crate::repos::OpenRepository;
 use crate::transaction::{Begun, DraftCommit, Follow, Transaction, told};
 use crate::{Engine, Error, Result, conversation};
 
@@ -31,14 +36,15 @@ pub(super) async fn rebase(
     new.meta.annotations.remove(REBASE);
     let mut transaction = Transaction::begin(engine, open);
     let head = open.head()?;
-    let was = approve::based_on(open, old, head)?;
-    let now = open.tree_at(head, &old.package)?;
-    let (Some(was), Some(now)) = (was, now.filter(|now| Some(*now) != was)) else {
+    let (trees, warning) = onto(open, old, head)?;
+    let Some((was, now)) = trees else {
         if old.lifecycle != Lifecycle::Draft {
             transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?);
             lifecycle::moved(open, &mut new, Lifecycle::Draft);
         }
-        return finish(by, held, transaction, new).await;
+        let mut made = finish(by, held, transaction, new).await?;
+        made.warnings.extend(warning);
+        return Ok(made);
     };
     let tip = open.snapshot(old.tree)?;
     let base = open.snapshot(was)?.files.clone();
@@ -87,6 +93,34 @@ pub(super) async fn rebase(
     transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?);
     lifecycle::moved(open, &mut new, Lifecycle::Draft);
     finish(by, held, transaction, new).await
+}
+
+/// What the draft is based on and what the branch holds now, where that is another package; or why it cannot be based on that.
+fn onto(
+    open: &OpenRepository,
+    old: &Revision,
+    head: CommitId,
+) -> Result<(Option<(TreeId, TreeId)>, Option<String>)> {
+    let was = approve::based_on(open, old, head)?;
+    let now = open.tree_at(head, &old.package)?;
+    let off = off_branch(open, &old.package, was)?;
+    // What lies within another package has a Kptfile of its own, unless somebody took it away.
+    let can = match (&off, now) {
+        (None, _) => true,
+        (Some(OffBranch::Within(_)), Some(tree)) => {
+            let found = open.snapshot(tree)?;
+            found.files.contains_key(&package::kptfile::path())
+        }
+        _ => false,
+    };
+    if let Some(off) = off.filter(|_| !can) {
+        let what = off.what(&old.package, open.layout.branch());
+        let why = format!(
+            "{REBASE}: it stays as it is, since {what}; put back, in git, what was published"
+        );
+        return Ok((None, Some(why)));
+    }
+    Ok((was.zip(now).filter(|(was, now)| was != now), None))
 }
 
 /// The conflicts of a draft that was based anew: what nobody answered stays (V18), and so does the account of what was

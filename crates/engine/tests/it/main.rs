@@ -4,6 +4,7 @@
 #![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
 
 mod approval;
+mod bases;
 mod behind;
 mod blame;
 mod conflicts;

@@ -9,6 +9,7 @@ use super::update::gates;
 use super::{Rejected, RejectionReason};
 use crate::conflicts;
 use crate::variant::RevisionRef;
+use crate::{OffBranch, put_back};
 
 /// On an approval: the tree of the package that was seen; another one is refused.
 pub const EXPECTED_TREE: &str = "offshoot.dev/expected-tree";
@@ -36,6 +37,8 @@ pub struct ApproveObserved {
     pub on_branch: Option<TreeId>,
     /// The package's tree on the branch when the draft was made or re-based last.
     pub based_on: Option<TreeId>,
+    /// Where those differ: why what the branch holds in the package's place is no package of its own.
+    pub off_branch: Option<OffBranch>,
     /// The tree that the approver says to have seen (`offshoot.dev/expected-tree`); `None` if nothing was said.
     pub seen: Option<String>,
 }
@@ -103,6 +106,26 @@ fn base(o: &ApproveObserved) -> Result<(), Rejected> {
         return Ok(());
     }
     let name = &o.revision.key.name;
+    let outdated = |message: String, hint: String| {
+        let reason = RejectionReason::OutdatedBase;
+        let rejected = Rejected::new(Class::Conflict, message).because(reason);
+        Err(rejected.hint(hint))
+    };
+    if let Some(off) = &o.off_branch {
+        let published = o
+            .siblings
+            .iter()
+            .filter(|s| s.lifecycle.is_published() && s.revision.is_numbered() && !s.placeholder);
+        let message = format!(
+            "BranchDiverged: {}",
+            off.what(&o.revision.package, &o.branch)
+        );
+        let hint = match published.max_by_key(|s| s.revision) {
+            Some(published) => put_back(published),
+            None => "put back, in git, what the draft is based on".to_owned(),
+        };
+        return outdated(message, hint);
+    }
     let newer = o
         .siblings
         .iter()
@@ -120,9 +143,7 @@ fn base(o: &ApproveObserved) -> Result<(), Rejected> {
             o.revision.package, o.branch
         ),
     };
-    Err(Rejected::new(Class::Conflict, message)
-        .because(RejectionReason::OutdatedBase)
-        .hint(hint))
+    outdated(message, hint.to_owned())
 }
 
 /// The next number of a package: beyond every one that was ever given, gaps allowed (X5).

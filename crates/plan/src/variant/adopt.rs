@@ -258,14 +258,21 @@ fn in_the_way(
     match &holdings.head {
         // What a variant of this name left there and no revision has any more is overwritten: nothing of it is taken over.
         Some(head) if holdings.open.is_empty() && !names_us(variant, head.machine.as_ref()) => {
-            Err(Stop::stalled(
-                words::EXISTS_UNOWNED,
-                format!(
-                    "{place} exists already on branch '{}' and was never published",
-                    head.workspace
+            let on_branch = format!("{place} exists already on branch '{}'", head.workspace);
+            let (message, hint) = match &o.lost_tag {
+                Some(lost) => (
+                    format!("{on_branch}, and no tag publishes it any more"),
+                    format!(
+                        "choose another downstream, delete the package from the branch, or {}",
+                        lost.back()
+                    ),
                 ),
-            )
-            .hint("choose another downstream, or delete the package from the branch"))
+                None => (
+                    format!("{on_branch} and was never published"),
+                    "choose another downstream, or delete the package from the branch".to_owned(),
+                ),
+            };
+            Err(Stop::stalled(words::EXISTS_UNOWNED, message).hint(hint))
         }
         _ => Ok(()),
     }

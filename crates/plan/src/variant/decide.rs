@@ -9,8 +9,8 @@ use super::inputs::Inputs;
 use super::status::not_ready;
 use super::stop::{Stop, again};
 use super::{
-    Observed, Plan, Subject, UpstreamResolution, VariantStep, Writer, adopt, drafts, leave, retry,
-    status, validate, words,
+    Observed, Plan, Subject, UpstreamResolution, VariantStep, Writer, adopt, drafts, leave, lost,
+    retry, status, validate, words,
 };
 use crate::{Next, Report};
 
@@ -22,7 +22,8 @@ use crate::{Next, Report};
 /// 4. The older of two variants for one downstream works; of one second, the one that has a revision there (V15).
 /// 5. What another variant that is being deleted still holds there is waited for.
 /// 6. A downstream that a person deleted stays away until told otherwise (V10).
-/// 7. What exists already is adopted, ignored, or in the way (V9, V15).
+/// 7. What exists already is adopted, ignored, or in the way (V9, V15). Where all its tags were taken away in git, nothing is
+///    made before one is back (V20).
 /// 8. Drafts are made and updated where inputs changed (V17–V22); a proposed revision waits for its approver (V3,
 ///    [`drafts`]).
 /// 9. What a retargeting left behind goes last (R31).
@@ -91,6 +92,7 @@ fn work(o: &Observed, variant: &Variant) -> Result<Plan, Box<Stop>> {
     }
     let mut extra = contested;
     extra.extend(adoption.conditions);
+    lost::lost_tag(o, variant, &extra)?;
     extra.extend(writer(o, variant)?);
     let inputs = Inputs::of(o, variant, &uid, &upstream, repository, &holdings);
     let mut plan = drafts::plan(o, &inputs, &holdings, extra)?;

@@ -19,7 +19,7 @@ use super::{
     BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RevisionRef, UpdateDraft,
     VariantStep, origin, retry, status, words,
 };
-use crate::{Next, Report, digest};
+use crate::{Next, Report, digest, put_back};
 
 /// Plans the drafts, given that everything else is in order.
 pub(super) fn plan(
@@ -359,6 +359,7 @@ impl Work<'_> {
         if self.holdings.base.as_ref().is_some_and(|b| b.from_branch) {
             extra.push(branch_changed(self.holdings));
         }
+        extra.extend(self.off_branch());
         let reverting = self
             .steps
             .iter()
@@ -387,6 +388,29 @@ impl Work<'_> {
             report: self.report,
             status,
         }
+    }
+}
+
+impl Work<'_> {
+    /// What is told early of a branch that holds something else in the package's place: nothing that is drafted can be
+    /// approved until somebody puts back what was published.
+    fn off_branch(&mut self) -> Option<Condition> {
+        let (off, base) = (self.o.off_branch.as_ref()?, self.holdings.base.as_ref()?);
+        let place = &self.inputs.variant.spec.downstream;
+        let branch = self.o.repositories.get(&place.repo)?.branch.as_str();
+        let message = format!(
+            "BranchDiverged: {}; no draft of it can be approved",
+            off.what(&place.package, branch)
+        );
+        let hint = put_back(&base.revision);
+        let said = format!("{message}; {hint}");
+        self.report.hint(message, hint);
+        Some(Condition::new(
+            words::BRANCH_CHANGED,
+            Status::True,
+            off.reason(),
+            said,
+        ))
     }
 }
 

@@ -9,7 +9,8 @@ use model::{
     ObjectName, Pairs, Problem, RepositoryName, Revision, Uid, Variant, VariantStatus,
 };
 
-use super::UpstreamResolution;
+use super::{LostTag, UpstreamResolution};
+use crate::OffBranch;
 
 /// The variant, as the door parsed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +84,10 @@ pub struct Observed {
     pub writer: Writer,
     /// About the base *p* that [`super::base_of`] chooses; `None` if there is none.
     pub base: Option<ObservedBase>,
+    /// Where there is none: the tag that published what the branch holds, if nobody approved that it goes.
+    pub lost_tag: Option<LostTag>,
+    /// Where there is one: why what the branch holds in its place is no package of its own.
+    pub off_branch: Option<OffBranch>,
     /// What earlier recipes stated, read from the newest machine output of this downstream: the
     /// open draft's *V* if there is one, else *V_p* (V22).
     pub stated: Stated,

@@ -11,7 +11,9 @@ use plan::revision::{
 use plan::variant::RepositorySummary;
 
 use crate::cases;
-use crate::wire::{Json, names, namespace, package, repo, revision, revisions, tree, workspace};
+use crate::wire::{
+    Json, names, namespace, off_branch, package, repo, revision, revisions, tree, workspace,
+};
 
 #[test]
 fn cases_of_revisions() {
@@ -151,6 +153,7 @@ fn approval(world: &Json) -> ApproveObserved {
         branch: "main".to_owned(),
         on_branch: world.text("onBranch").map(|t| tree(&t)),
         based_on: world.text("basedOn").map(|t| tree(&t)),
+        off_branch: world.text("offBranch").map(|t| off_branch(&t)),
         seen: world.text("seen").map(|t| tree(&t).to_string()),
     }
 }

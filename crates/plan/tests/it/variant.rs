@@ -9,14 +9,15 @@ use model::{
     Variant, VariantStatus,
 };
 use plan::variant::{
-    FailedDerivation, Feeder, Lineage, Observed, ObservedBase, OldUpstream, RepositorySummary,
-    Rival, Stated, Subject, UpstreamResolution, VariantOutcome, Writer, base_of, check, decide,
-    digests, next_after, resolve_upstream, status_after, validate, words,
+    FailedDerivation, Feeder, Lineage, LostTag, Observed, ObservedBase, OldUpstream,
+    RepositorySummary, Rival, Stated, Subject, UpstreamResolution, VariantOutcome, Writer, base_of,
+    check, decide, digests, next_after, resolve_upstream, status_after, validate, words,
 };
 
 use crate::cases;
 use crate::wire::{
-    Json, class, commit, key, lock, meta, name, place, repo, revisions, spec, tree, uid, workspace,
+    Json, class, commit, key, lock, meta, name, off_branch, place, repo, revisions, spec, tree,
+    uid, workspace,
 };
 
 #[test]
@@ -140,6 +141,12 @@ pub(crate) fn observed(world: &Json) -> Observed {
             },
         },
         base: None,
+        lost_tag: world.get("lostTag").map(|lost| LostTag {
+            tag: lost.text("tag"),
+            commit: commit(&lost.or("commit", "p1")),
+            revision: lost.text("revision").map(|t| name(&t)),
+        }),
+        off_branch: world.text("offBranch").map(|t| off_branch(&t)),
         stated: stated(world),
         failure: None,
         unreadable: world

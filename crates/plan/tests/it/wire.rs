@@ -12,6 +12,7 @@ use model::{
     ReadinessGate, RenderStatus, RepositoryName, Revision, RevisionNumber, Status, Strategy, Task,
     TreeId, Uid, Upstream, UpstreamVersion, VariantSpec, WorkspaceName,
 };
+use plan::OffBranch;
 use serde_json::Value;
 
 /// A piece of a world.
@@ -385,6 +386,15 @@ pub(crate) fn revisions(world: &Json, key: &str, own_uid: &str) -> Vec<Arc<Revis
         .iter()
         .map(|r| Arc::new(revision(r, own_uid)))
         .collect()
+}
+
+/// `gone`, `no Kptfile`, or the package that it lies within.
+pub(crate) fn off_branch(text: &str) -> OffBranch {
+    match text {
+        "gone" => OffBranch::Gone,
+        "no Kptfile" => OffBranch::NoKptfile,
+        outer => OffBranch::Within(package(outer)),
+    }
 }
 
 pub(crate) fn class(text: &str) -> Class {

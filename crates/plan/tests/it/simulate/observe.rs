@@ -67,6 +67,8 @@ impl World {
             }],
             writer: Writer::Known,
             base,
+            lost_tag: None,
+            off_branch: None,
             stated: Stated::default(),
             failure: None,
             unreadable: None,

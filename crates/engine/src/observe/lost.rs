@@ -1,0 +1,106 @@
+//! Tags that were taken away past us: where no tag publishes a package any more, what the branch's history and open drafts
+//! tell of the revisions that it had. It is asked only of packages without a published number.
+
+use std::sync::Arc;
+
+use model::{
+    CommitId, ObjectName, PackageName, Revision, RevisionNumber, Variant, WorkspaceName,
+    compose_name,
+};
+use plan::variant::{LostTag, base_of};
+
+use crate::discover::{self, Approved};
+use crate::git::Layout;
+use crate::given_up::GivenUp;
+use crate::index::PackageKey;
+use crate::repos::OpenRepository;
+use crate::{Engine, Result};
+
+/// The tag that published last what the branch holds, if it is gone although nobody approved that.
+///
+/// # Errors
+/// Git cannot be read.
+pub(super) fn lost_tag(
+    engine: &Engine,
+    open: &OpenRepository,
+    variant: &Variant,
+    revisions: &[Arc<Revision>],
+) -> Result<Option<LostTag>> {
+    if base_of(revisions).is_some() {
+        return Ok(None);
+    }
+    // Who takes the directory away, too, wants nothing of it.
+    let Some(head) = revisions.iter().find(|r| r.placeholder) else {
+        return Ok(None);
+    };
+    let package = &variant.spec.downstream.package;
+    // A list that came late may hide the record of a tag that is there.
+    if discover::is_numbered(open, package)? {
+        return Ok(None);
+    }
+    let gone = given_up(engine, open, package);
+    let dir = open.layout.dir(package);
+    match discover::approved_before(open, &dir, head.commit, |n| gone.has(n))? {
+        Some(approved) if is_being_recorded(&approved, revisions) => Ok(None),
+        Some(approved) => {
+            let tag = Layout::tag_of(RevisionNumber(approved.number));
+            let tag = open.layout.tag(package, &tag)?;
+            let repository = &variant.spec.downstream.repo;
+            let workspace = WorkspaceName::parse(&approved.workspace).ok();
+            let name = workspace.map(|ws| compose_name(repository, package, &ws));
+            Ok(Some(LostTag {
+                tag: Some(tag.short().to_owned()),
+                commit: approved.commit,
+                revision: name.and_then(|name| ObjectName::parse(&name).ok()),
+            }))
+        }
+        None if gone.is_empty() => Ok(based_on(variant, revisions).map(|commit| LostTag {
+            tag: None,
+            commit,
+            revision: None,
+        })),
+        None => Ok(None),
+    }
+}
+
+/// Whether what was approved still stands as it was proposed: its tag is to be set.
+fn is_being_recorded(approved: &Approved, revisions: &[Arc<Revision>]) -> bool {
+    let still = |r: &Arc<Revision>| {
+        !r.lifecycle.is_published()
+            && r.workspace.as_str() == approved.workspace
+            && approved.draft == Some(r.commit)
+    };
+    revisions.iter().any(still)
+}
+
+/// What an open draft of the variant was based on: it was published, whoever did that, and how.
+fn based_on(variant: &Variant, revisions: &[Arc<Revision>]) -> Option<CommitId> {
+    let uid = variant.meta.uid.as_ref()?;
+    let mut open = revisions
+        .iter()
+        .filter(|r| !r.lifecycle.is_published() && r.meta.is_owned_by(uid));
+    open.find_map(|r| r.machine.as_ref()?.base)
+}
+
+/// The numbers that somebody approved to delete, through whichever registration of the place.
+fn given_up(engine: &Engine, open: &OpenRepository, package: &PackageName) -> GivenUp {
+    let here = &open.repository.git;
+    engine.world(|w| {
+        let mut all = GivenUp::default();
+        for stored in w.repositories.at(&here.repo) {
+            let Ok(repository) = stored.parsed.as_ref() else {
+                continue;
+            };
+            let git = &repository.git;
+            if git.directory != here.directory || git.branch != here.branch {
+                continue;
+            }
+            let key = PackageKey::new(&stored.key.namespace, &repository.name, package);
+            let of_it = w.revisions.of_package(&key);
+            for branch in of_it.iter().filter(|r| r.placeholder) {
+                all.extend(&GivenUp::of(branch));
+            }
+        }
+        all
+    })
+}

@@ -1,0 +1,67 @@
+//! A package whose every tag somebody took away in git: what it published still stands on the branch, and nobody approved that it
+//! goes. Drafts of upstream alone would take people's edits back without a word, so that none is made until the tag is back (V20).
+
+use model::{CommitId, Condition, Downstream, NOT_TAGGED, ObjectName, Status, Variant};
+
+use super::stop::Stop;
+use super::{Observed, words};
+
+/// A tag that published what the branch holds, and is gone although nobody approved that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostTag {
+    /// Its short name; `None` where nothing tells it.
+    pub tag: Option<String>,
+    /// Where it was.
+    pub commit: CommitId,
+    /// The revision that it published; `None` where nothing tells it.
+    pub revision: Option<ObjectName>,
+}
+
+impl LostTag {
+    /// What a person does about it.
+    pub(super) fn back(&self) -> String {
+        match &self.tag {
+            Some(tag) => format!("put tag {tag} back on commit {} in git", self.commit),
+            None => format!("put its tag back on commit {} in git", self.commit),
+        }
+    }
+}
+
+/// Nothing is derived for such a package, until the tag is back or the variant is told to do without.
+pub(super) fn lost_tag(
+    o: &Observed,
+    variant: &Variant,
+    extra: &[Condition],
+) -> Result<(), Box<Stop>> {
+    let Some(lost) = &o.lost_tag else {
+        return Ok(());
+    };
+    let asked = variant.meta.annotations.get(words::RECREATE);
+    let named = lost.revision.as_ref().map(ObjectName::as_str);
+    if named.is_some() && asked.map(String::as_str) == named {
+        return Ok(());
+    }
+    let Downstream { repo, package } = &variant.spec.downstream;
+    let message = format!(
+        "the branch holds what was published of package '{package}' in repo '{repo}', and no tag publishes it any more; nothing is made of upstream alone"
+    );
+    let back = lost.back();
+    let hint = match named {
+        Some(name) => format!(
+            "{back}; to do without what it held, annotate the variant with {}={name}",
+            words::RECREATE
+        ),
+        None => back,
+    };
+    let said = Condition::new(
+        words::BRANCH_CHANGED,
+        Status::True,
+        NOT_TAGGED,
+        format!("{message}; {hint}"),
+    );
+    let mut stop = Stop::waiting(NOT_TAGGED, message).hint(hint);
+    stop.state = "tag to put back";
+    stop.extra = extra.to_vec();
+    stop.extra.push(said);
+    Err(stop)
+}
