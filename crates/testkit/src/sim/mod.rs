@@ -41,6 +41,7 @@ mod steps;
 mod table;
 mod tenants;
 mod touch;
+mod untagged;
 mod watch;
 mod world;
 

@@ -88,6 +88,10 @@ impl World {
 
     /// Takes a copy of a repository, or puts the one back that was taken.
     fn restore(&mut self, name: &str, url: &str) {
+        // A copy that lacks what a person will put back would be without it for good.
+        if !self.untagged.is_empty() && !self.copies.contains_key(url) {
+            return;
+        }
         let Some(copy) = self.copies.remove(url) else {
             let copy = self.durable.store.copy(url);
             self.copies.insert(url.to_owned(), copy);
@@ -120,6 +124,7 @@ impl World {
     /// What was in a repository is gone by somebody's will: nothing is promised about it any more.
     fn forget(&mut self, name: &str, url: &str) {
         if url == TARGETS[0].1 {
+            self.untagged.clear();
             let odd = (0..2).filter_map(|n| RefName::branch(&format!("drafts/shop/odd-{n}")).ok());
             odd.for_each(|name| self.durable.store.lead_nowhere(url, &name, false));
             self.nowhere.clear();

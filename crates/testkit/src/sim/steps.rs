@@ -53,6 +53,7 @@ pub(super) async fn walk(world: &mut World) -> Stepped {
         world.look()?;
     }
     world.durable.chaos.set_on(false);
+    world.tag_again().await?;
     world.give_rights_back();
     // Nobody is told of a right that is given back: it is found out at the next look at everything.
     let denied = !world.durable.ledger.open().denied.is_empty();
@@ -64,6 +65,7 @@ pub(super) async fn walk(world: &mut World) -> Stepped {
 impl World {
     async fn step(&mut self) -> Stepped {
         self.remark();
+        self.retag().await?;
         if self.wide_step().await? {
             return Ok(());
         }

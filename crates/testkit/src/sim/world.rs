@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::ports::{Clock, Ids};
 use engine::{Cpu, Engine, Options};
-use model::{Repository, VariantSet};
+use model::{CommitId, Repository, VariantSet};
 use store::{Copied, MemoryOptions, MemoryStore, RefName, Store};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -88,6 +88,10 @@ pub(super) struct World {
     pub(super) wide: Dice,
     /// Decides when sets may select sites, in worlds where these lie in no namespace.
     pub(super) marks: Option<Dice>,
+    /// Decides when somebody takes all tags of a package away, in worlds where that happens.
+    pub(super) untags: Option<Dice>,
+    /// The tags that somebody took away, with where they were.
+    pub(super) untagged: Vec<(RefName, CommitId)>,
     /// The second namespace.
     pub(super) tenants: Tenants,
     /// All hosts that were ever injected in the second namespace.
@@ -180,6 +184,7 @@ impl World {
             world.troubled = world.wide.one_in(3) || world.durable.chaos.is_about_remotes();
         }
         world.settle_sites(seed);
+        world.settle_tags(seed);
         world.furnish().await;
         let twin = &world.durable.twin;
         twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
@@ -250,6 +255,8 @@ impl World {
             cold: BTreeSet::new(),
             wide: Dice::new(seed ^ 0x7e4a_4715),
             marks: None,
+            untags: None,
+            untagged: Vec::new(),
             tenants: Tenants::None,
             theirs: Vec::new(),
             troubled: false,
