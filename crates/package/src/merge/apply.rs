@@ -1,7 +1,17 @@
 //! From operations on a local document to edits, in an order in which no position goes stale.
+//!
+//! Thousands of operations on one document are written together: one after the other, each would read and write all of it.
 
-use crate::values::value;
+use std::collections::BTreeMap;
+
 use yaml::{Edit, Node, NodeKind, NodeStep, Path, Stream, Value};
+
+use super::insertions::{self, Insertion};
+use crate::values::value;
+
+/// How many bytes of documents are written for edits that do not go together with others, before a document counts as one that
+/// cannot be merged: somebody's file must not hold up the merges of everybody else.
+const MOST_ALONE: usize = 256 * 1024 * 1024;
 
 /// What stands there afterwards.
 #[derive(Debug, Clone)]
@@ -13,17 +23,37 @@ pub(super) enum New<'a> {
 }
 
 impl New<'_> {
-    /// The node to copy, or the value to write.
-    fn resolve(self) -> Result<yaml::Fragment, Value> {
+    /// The edit that copies the node, or else the one that writes its value.
+    fn edit(
+        self,
+        copy: impl FnOnce(yaml::Fragment) -> Edit,
+        write: impl FnOnce(Value) -> Edit,
+    ) -> Written {
         let node = match self {
-            Self::Value(value) => return Err(value),
+            Self::Value(value) => return Written::plain(write(value)),
             Self::Node(node) => node,
         };
         // An alias means nothing without its anchor (M1).
-        match has_alias(node).then(|| value(node)).flatten() {
-            Some(value) => Err(value),
-            None => Ok(node.lift()),
+        if let Some(value) = has_alias(node).then(|| value(node)).flatten() {
+            return Written::plain(write(value));
         }
+        let fragment = node.lift();
+        let plainer = value(fragment.node()).map(write);
+        let edit = copy(fragment);
+        Written { edit, plainer }
+    }
+}
+
+/// One edit, and what is written where a copied text does not fit: its form is lost, the edit is not.
+struct Written {
+    edit: Edit,
+    plainer: Option<Edit>,
+}
+
+impl Written {
+    fn plain(edit: Edit) -> Self {
+        let plainer = None;
+        Self { edit, plainer }
     }
 }
 
@@ -86,23 +116,20 @@ pub(super) enum Op<'a> {
     },
 }
 
-/// Applies operations to one document: all of them, or none.
-pub(super) fn apply(
-    stream: &Stream,
-    document: usize,
-    ops: Vec<Op<'_>>,
-) -> Result<Stream, yaml::Error> {
+/// Applies operations to one document: all of them, or none. Nothing where they cannot be written.
+pub(super) fn apply(stream: &Stream, document: usize, ops: Vec<Op<'_>>) -> Option<Stream> {
     let mut writer = Writer {
         stream: stream.clone(),
         document,
-        replaced: Vec::new(),
+        left: MOST_ALONE,
     };
-    let mut lists: Vec<(Path, Option<usize>, Op<'_>)> = Vec::new();
+    let mut replaced = Vec::new();
+    let mut inserted: BTreeMap<ByDepth, Vec<Insertion<'_>>> = BTreeMap::new();
     let mut removed = Vec::new();
-    // What leaves every position as it is comes first.
+    let mut lists: BTreeMap<ByDepth, ListChange<'_>> = BTreeMap::new();
     for op in ops {
         match op {
-            Op::Replace { at, with } => writer.replaced.push((at, with)),
+            Op::Replace { at, with } => replaced.push(replace(at, with)),
             Op::Insert {
                 map,
                 key,
@@ -110,167 +137,171 @@ pub(super) fn apply(
                 before,
                 with,
             } => {
-                writer.write_replaced()?;
-                writer.insert(&map, key, after.as_deref(), before.as_deref(), with)?;
+                let of_map = inserted.entry(by_depth(map)).or_default();
+                of_map.push(Insertion {
+                    key: key.key_text().unwrap_or_default().to_owned(),
+                    after,
+                    before,
+                    with,
+                });
             }
-            Op::Item {
-                ref list, before, ..
-            } => lists.push((list.clone(), Some(before), op)),
-            Op::Order { ref list, .. } => lists.push((list.clone(), None, op)),
+            Op::Item { list, before, with } => {
+                let list = lists.entry(by_depth(list)).or_default();
+                list.added.push((before, with));
+            }
+            Op::Order { list, order } => {
+                lists.entry(by_depth(list)).or_default().order = Some(order);
+            }
             Op::Remove { at } => match (at.parent(), at.last()) {
                 (Some(list), Some(NodeStep::Index(index))) => {
-                    lists.push((list, Some(*index), Op::Remove { at }));
+                    let list = lists.entry(by_depth(list)).or_default();
+                    list.removed.push(*index);
                 }
-                _ => removed.push(at),
+                _ => removed.push(Written::plain(Edit::Remove { path: at })),
             },
         }
     }
-    writer.write_replaced()?;
-    let removed = removed.into_iter().map(|path| Edit::Remove { path });
-    let removed: Vec<Edit> = removed.collect();
-    if !removed.is_empty() {
-        writer.stream = writer.stream.apply(document, &removed)?;
+    // What leaves every position as it is comes first.
+    writer.write(replaced)?;
+    // Maps of one depth do not meet: they are written together.
+    for ((_, map), new) in inserted {
+        let edits = writer.insertions(&map, new);
+        writer.write(edits)?;
     }
-    // Lists: inner ones before outer ones, later positions before earlier ones, the order at last.
-    lists.reverse();
-    lists.sort_by(|a, b| (b.0.steps().len(), &b.0, b.1).cmp(&(a.0.steps().len(), &a.0, a.1)));
-    for (list, position, op) in lists {
-        match (op, position) {
-            (Op::Item { with, .. }, Some(position)) => writer.item(&list, position, with)?,
-            (Op::Order { order, .. }, _) => writer.edit(Edit::Order { path: list, order })?,
-            (_, Some(position)) => writer.edit(Edit::Remove {
-                path: list.join(NodeStep::Index(position)),
-            })?,
-            (_, None) => {}
-        }
-    }
-    Ok(writer.stream)
+    writer.write(removed)?;
+    // Inner lists before outer ones: the positions on the way to them are those before.
+    writer.lists(lists)?;
+    Some(writer.stream)
 }
 
-struct Writer<'a> {
+/// A path behind the number of its steps: what lies at one depth stands together.
+type ByDepth = (usize, Path);
+
+fn by_depth(path: Path) -> ByDepth {
+    (path.steps().len(), path)
+}
+
+fn replace(at: Path, with: New<'_>) -> Written {
+    let path = at.clone();
+    with.edit(
+        |fragment| Edit::SetFragment { path, fragment },
+        |value| Edit::Set { path: at, value },
+    )
+}
+
+/// What becomes of one list, by positions before.
+#[derive(Default)]
+struct ListChange<'a> {
+    added: Vec<(usize, New<'a>)>,
+    removed: Vec<usize>,
+    order: Option<Vec<usize>>,
+}
+
+impl ListChange<'_> {
+    /// The edits that put in what is new, and those that take out what goes; a list that loses all that it had is never empty on the way.
+    fn edits(mut self, list: &Path) -> (Vec<Written>, Vec<Written>) {
+        self.added.sort_by_key(|(before, _)| *before);
+        self.removed.sort_unstable();
+        let places: Vec<usize> = self.added.iter().map(|(before, _)| *before).collect();
+        let added = self.added.into_iter().enumerate();
+        let added = added.map(|(earlier, (before, with))| {
+            let (path, index) = (list.clone(), before + earlier);
+            let (to, at) = (path.clone(), index);
+            with.edit(
+                |fragment| Edit::InsertFragment {
+                    path,
+                    index,
+                    fragment,
+                },
+                |value| Edit::Insert {
+                    path: to,
+                    index: at,
+                    value,
+                },
+            )
+        });
+        let removed = self.removed.into_iter().enumerate();
+        let removed = removed.map(|(earlier, at)| {
+            let new = places.partition_point(|place| *place <= at);
+            let index = NodeStep::Index(at + new - earlier);
+            Written::plain(Edit::Remove {
+                path: list.join(index),
+            })
+        });
+        (added.collect(), removed.collect())
+    }
+}
+
+struct Writer {
     stream: Stream,
     document: usize,
-    /// What is still to be replaced. Thousands of conflicts in one file are written together: one after the other, each would read
-    /// and write the whole document.
-    replaced: Vec<(Path, New<'a>)>,
+    /// How many bytes may still be written for edits alone.
+    left: usize,
 }
 
-impl<'a> Writer<'a> {
-    /// Replaces what is still to be replaced, in its order: all at once, or, where one of them does not go so, each by itself.
-    fn write_replaced(&mut self) -> Result<(), yaml::Error> {
-        let replaced = std::mem::take(&mut self.replaced);
-        let edit = |(path, with): &(Path, New<'a>)| {
-            let path = path.clone();
-            match with.clone().resolve() {
-                Err(value) => Edit::Set { path, value },
-                Ok(fragment) => Edit::SetFragment { path, fragment },
-            }
-        };
-        if replaced.len() > 1 {
-            let edits: Vec<Edit> = replaced.iter().map(edit).collect();
-            if let Ok(written) = self.stream.apply(self.document, &edits) {
+impl Writer {
+    /// Makes edits in their order: all at once, or, where one of them does not go so, each by itself.
+    fn write(&mut self, edits: Vec<Written>) -> Option<()> {
+        if edits.len() > 1 {
+            let all: Vec<Edit> = edits.iter().map(|written| written.edit.clone()).collect();
+            if let Ok(written) = self.stream.apply(self.document, &all) {
                 self.stream = written;
-                return Ok(());
+                return Some(());
             }
         }
-        for (at, with) in replaced {
-            self.replace(&at, with)?;
+        for Written { edit, plainer } in edits {
+            self.left = self.left.checked_sub(self.stream.text().len())?;
+            let alone = |edit| self.stream.apply(self.document, &[edit]).ok();
+            self.stream = alone(edit).or_else(|| plainer.and_then(alone))?;
         }
-        Ok(())
+        Some(())
     }
 
-    fn edit(&mut self, edit: Edit) -> Result<(), yaml::Error> {
-        self.stream = self.stream.apply(self.document, &[edit])?;
-        Ok(())
-    }
-
-    fn replace(&mut self, at: &Path, with: New<'_>) -> Result<(), yaml::Error> {
-        let path = at.clone();
-        match with.resolve() {
-            Err(value) => self.edit(Edit::Set { path, value }),
-            Ok(fragment) => {
-                let known = value(fragment.node());
-                // A text that does not fit where it goes is written as its value: its form is lost, the edit is not.
-                let done = self.edit(Edit::SetFragment {
-                    path: path.clone(),
-                    fragment,
-                });
-                match (done, known) {
-                    (Err(_), Some(value)) => self.edit(Edit::Set { path, value }),
-                    (done, _) => done,
-                }
-            }
-        }
-    }
-
-    fn insert(
-        &mut self,
-        map: &Path,
-        key: Node<'_>,
-        after: Option<&str>,
-        before: Option<&str>,
-        with: New<'_>,
-    ) -> Result<(), yaml::Error> {
-        let root = self
-            .stream
-            .document(self.document)
-            .map(|document| document.root());
-        let entries = root
-            .and_then(|root| root.find(map))
-            .map(|map| map.entries());
-        let keys: Vec<&str> = entries
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.key.key_text())
+    /// The edits that put new entries into a mapping.
+    fn insertions(&self, map: &Path, new: Vec<Insertion<'_>>) -> Vec<Written> {
+        let document = self.stream.document(self.document);
+        let node = document.and_then(|document| document.root().find(map));
+        let entries = node.into_iter().flat_map(|map| map.entries());
+        let keys: Vec<String> = entries
+            .map(|entry| entry.key.key_text().unwrap_or_default().to_owned())
             .collect();
-        // Neighbours are found by name in the text as it is by now: earlier insertions have moved every position.
-        let find = |wanted: &str| keys.iter().position(|key| *key == wanted);
-        let index = after
-            .and_then(find)
-            .map(|index| index + 1)
-            .or_else(|| before.and_then(find))
-            .unwrap_or(keys.len());
-        let name = key.key_text().unwrap_or_default().to_owned();
-        let insert = |value| Edit::InsertKey {
-            path: map.clone(),
-            index,
-            key: name.clone(),
-            value,
-        };
-        match with.resolve() {
-            Err(value) => self.edit(insert(value)),
-            Ok(fragment) => {
-                let known = value(fragment.node());
-                let edit = Edit::InsertKeyFragment {
-                    path: map.clone(),
+        let placed = insertions::placed(&keys, new).into_iter();
+        let edits = placed.map(|(index, Insertion { key, with, .. })| {
+            let (path, to, name) = (map.clone(), map.clone(), key.clone());
+            with.edit(
+                |fragment| Edit::InsertKeyFragment {
+                    path,
                     index,
-                    key: name.clone(),
+                    key,
                     fragment,
-                };
-                match (self.edit(edit), known) {
-                    (Err(_), Some(value)) => self.edit(insert(value)),
-                    (done, _) => done,
-                }
-            }
-        }
+                },
+                |value| Edit::InsertKey {
+                    path: to,
+                    index,
+                    key: name,
+                    value,
+                },
+            )
+        });
+        edits.collect()
     }
 
-    fn item(&mut self, list: &Path, index: usize, with: New<'_>) -> Result<(), yaml::Error> {
-        let path = list.clone();
-        match with.resolve() {
-            Err(value) => self.edit(Edit::Insert { path, index, value }),
-            Ok(fragment) => {
-                let known = value(fragment.node());
-                let edit = Edit::InsertFragment {
-                    path: path.clone(),
-                    index,
-                    fragment,
-                };
-                match (self.edit(edit), known) {
-                    (Err(_), Some(value)) => self.edit(Edit::Insert { path, index, value }),
-                    (done, _) => done,
-                }
+    /// Changes lists, those of one depth together, the order of each at last.
+    fn lists(&mut self, lists: BTreeMap<ByDepth, ListChange<'_>>) -> Option<()> {
+        let mut by_depth: BTreeMap<usize, [Vec<Written>; 3]> = BTreeMap::new();
+        for ((depth, path), mut change) in lists {
+            let [added, removed, ordered] = by_depth.entry(depth).or_default();
+            let order = change.order.take();
+            let (new, gone) = change.edits(&path);
+            added.extend(new);
+            removed.extend(gone);
+            ordered.extend(order.map(|order| Written::plain(Edit::Order { path, order })));
+        }
+        for phases in by_depth.into_values().rev() {
+            for edits in phases {
+                self.write(edits)?;
             }
         }
+        Some(())
     }
 }

@@ -76,13 +76,13 @@ pub(super) fn merge(
     value::document(&mut walk, three, Schema::kptfile());
     let ops = walk.ops;
     Ok(match apply::apply(local, 0, ops) {
-        Ok(stream) => FileOutcome::Text(remarked(
+        Some(stream) => FileOutcome::Text(remarked(
             &stream,
             [base_stream, Some(local), Some(upstream)],
             record,
             conflicts,
         )),
-        Err(_) => {
+        None => {
             let whole = crate::place::FieldPath::default();
             record.truncate(conflicts);
             record.kept_local(&whole, three.base, three.local, three.upstream);

@@ -15,6 +15,7 @@ mod file;
 mod functions;
 mod header;
 mod identify;
+mod insertions;
 mod join;
 mod known;
 mod kptfile;

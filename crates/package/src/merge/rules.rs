@@ -36,7 +36,7 @@ pub(super) fn merge(
         walk.whole = &whole;
         value::document(&mut walk, three, schema);
         let ops = walk.ops;
-        let merged = apply::apply(stream, document, ops).ok()?;
+        let merged = apply::apply(stream, document, ops)?;
         let mut rules = Rules { broken: Vec::new() };
         let sides = [three.base, three.local, three.upstream];
         let root = merged.document(document)?.root();

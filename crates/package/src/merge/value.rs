@@ -4,8 +4,10 @@
 //! is the walk's (`walk`); how the elements of a list pair and what becomes of their order is `list`'s.
 //! In a map local order stays, and new fields go where upstream has them.
 
+use std::collections::BTreeSet;
+
 use model::Decision;
-use yaml::{Node, NodeKind, NodeStep};
+use yaml::{Entry, Node, NodeKind, NodeStep};
 
 use super::apply::{New, Op};
 use super::known::Known;
@@ -188,7 +190,7 @@ fn fields<'a>(
         return false;
     };
     let mut kept = false;
-    let mut gone = Vec::new();
+    let mut gone = BTreeSet::new();
     for entry in local.entries() {
         let Some(key) = entry.key.key_text() else {
             continue;
@@ -204,7 +206,7 @@ fn fields<'a>(
             Verdict::Keep => kept |= field.base.is_some(),
             Verdict::Remove => {
                 // What goes is nobody's neighbour: a new field is put beside what stands there in the end.
-                gone.push(key);
+                gone.insert(key);
                 walk.ops.push(Op::Remove { at: place.path });
                 continue;
             }
@@ -227,16 +229,17 @@ fn new_fields<'a>(
     at: &ValuePlace,
     three: Three<'a>,
     upstream: Node<'a>,
-    gone: &[&str],
+    gone: &BTreeSet<&str>,
     known: Known<'_>,
 ) -> bool {
     let stays = |key: &str| {
         let there = three.local.is_some_and(|local| local.get(key).is_some());
-        there && !gone.contains(&key)
+        there && !gone.contains(key)
     };
+    let before = followers(upstream, &stays);
     let mut any = false;
     let mut after: Option<String> = None;
-    for (index, entry) in upstream.entries().enumerate() {
+    for (entry, before) in upstream.entries().zip(before) {
         let Some(key) = entry.key.key_text() else {
             continue;
         };
@@ -251,8 +254,6 @@ fn new_fields<'a>(
         let Verdict::Take(new) = node(walk, &place, field, known.field(key)) else {
             continue;
         };
-        let mut next = upstream.entries().skip(index + 1);
-        let before = next.find_map(|entry| entry.key.key_text().filter(|key| stays(key)));
         walk.ops.push(Op::Insert {
             map: at.path.clone(),
             key: entry.key,
@@ -265,6 +266,19 @@ fn new_fields<'a>(
         after = Some(key.to_owned());
     }
     any
+}
+
+/// For each entry the key of the next one that stays: looked up, since thousands of entries may be new.
+fn followers<'a>(upstream: Node<'a>, stays: impl Fn(&str) -> bool) -> Vec<Option<&'a str>> {
+    let entries: Vec<Entry<'a>> = upstream.entries().collect();
+    let mut next = None;
+    let mut all = Vec::with_capacity(entries.len());
+    for entry in entries.iter().rev() {
+        all.push(next);
+        next = entry.key.key_text().filter(|key| stays(key)).or(next);
+    }
+    all.reverse();
+    all
 }
 
 /// Merges a list by its schema, else by what its elements hold; `None` where it is one value.

@@ -1,15 +1,17 @@
 //! Several edits at once: those that do not meet are written together and checked together.
 //!
 //! Edits mean what they would mean one after the other. Two of them may share a step when neither lies on the
-//! other's way; as soon as one does not fit, what is gathered is written and the next step begins on the result.
+//! other's way, or when both put something into one collection, or both take something out of it; as soon as one does not
+//! fit, what is gathered is written and the next step begins on the result.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Edit;
 use super::change::Op;
 use super::lower;
 use super::lowered::Lowered;
+use super::siblings::Siblings;
 use super::splice;
 use crate::error::{Error, ErrorKind};
 use crate::path::Path;
@@ -19,6 +21,10 @@ use crate::tree::{Id, NONE, NodeKind};
 /// Changes that are gathered for the first step. As long as they go together, each next step takes twice as many, so
 /// that a document is written few times; where they do not, few were gathered in vain.
 const FIRST: usize = 64;
+
+/// How many bytes of a document are read and written at most for edits that do not go together: each costs the whole text, and
+/// whoever wrote the text must not decide how long we work.
+const MOST_ALONE: usize = 1024 * 1024 * 1024;
 
 /// Applies edits in order.
 pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Stream, Error> {
@@ -43,6 +49,7 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
     let mut stream = stream.clone();
     let mut work: VecDeque<Cow<'_, Edit>> = edits.iter().map(Cow::Borrowed).collect();
     let mut most = FIRST;
+    let mut left = MOST_ALONE;
     while !work.is_empty() {
         let step = gather(&stream, doc, &mut work, most);
         let together = match step.ops.as_slice() {
@@ -62,6 +69,10 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
             alone.extend(work.pop_front());
         }
         for edit in alone {
+            left = left.checked_sub(stream.text().len()).ok_or_else(|| {
+                let message = "too many edits of a text of this length have to be made one by one";
+                stream.error(ErrorKind::Limit, doc, 0, message)
+            })?;
             stream = lower::apply(&stream, doc, &edit)
                 .map_err(|error| error.within(&edit.to_string()))?;
         }
@@ -76,6 +87,8 @@ struct BatchStep<'e> {
     ops: Vec<Op>,
     /// The paths of what changes.
     scopes: BTreeSet<Path>,
+    /// What comes into these collections, or goes out of them.
+    siblings: BTreeMap<Path, Siblings>,
 }
 
 impl BatchStep<'_> {
@@ -88,10 +101,25 @@ impl BatchStep<'_> {
         })
     }
 
+    /// What comes into the collection that an edit is about, or goes out of it.
+    fn siblings_of(&mut self, edit: &Edit) -> Option<&mut Siblings> {
+        let collection = Siblings::collection(edit)?;
+        self.siblings.get_mut(&collection)
+    }
+
     /// Whether something that changes lies at a path or below it.
     fn below(&self, path: &Path) -> bool {
         let mut from = self.scopes.range(path..);
         from.next().is_some_and(|scope| path.contains(scope))
+    }
+}
+
+/// The change that an edit comes down to beside the others of its collection.
+fn joined(stream: &Stream, doc: usize, siblings: &mut Siblings, edit: &Edit) -> Option<Op> {
+    let joined = siblings.join(edit)?;
+    match lower::lower(stream, doc, &joined).ok()? {
+        Lowered::Change(op) if siblings.take(stream.tree(doc), &op) => Some(op),
+        _ => None,
     }
 }
 
@@ -114,6 +142,15 @@ fn gather<'e>(
     while step.ops.len() < most {
         let Some(edit) = work.pop_front() else { break };
         let path = edit.path();
+        if let Some(siblings) = step.siblings_of(&edit) {
+            let Some(op) = joined(stream, doc, siblings, &edit) else {
+                work.push_front(edit);
+                break;
+            };
+            step.ops.push(op);
+            step.edits.push(edit);
+            continue;
+        }
         let lowered = match step.above(path) || step.below(path) {
             true => None,
             false => lower::lower(stream, doc, &edit).ok(),
@@ -127,6 +164,9 @@ fn gather<'e>(
             }
             Some(Lowered::Change(op)) => match scope(stream, doc, &op, path) {
                 Some(scope) if !step.below(&scope) => {
+                    if let Some(siblings) = Siblings::first(&edit, &op) {
+                        step.siblings.insert(scope.clone(), siblings);
+                    }
                     step.scopes.insert(scope);
                     step.ops.push(op);
                     step.edits.push(edit);

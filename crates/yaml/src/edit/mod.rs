@@ -19,6 +19,7 @@ mod lower;
 mod lowered;
 mod order;
 mod replace;
+mod siblings;
 mod splice;
 mod surroundings;
 mod verify;

@@ -118,7 +118,7 @@ fn together(stream: &Stream, doc: usize, ops: &[Op], blocks: bool) -> Result<Str
         stream.error(ErrorKind::Unwritable, doc, at, message)
     };
     // Within one change patches may touch; two changes at one place would depend on their order.
-    let crossing = |pair: &[Patch]| pair[0].to >= pair[1].from;
+    let crossing = |pair: &[Patch]| pair[0].to >= pair[1].from && !go_together(&pair[0], &pair[1]);
     if ops.len() > 1 && patches.windows(2).any(crossing) {
         return Err(unwritable("the changes touch each other"));
     }
@@ -136,6 +136,22 @@ fn together(stream: &Stream, doc: usize, ops: &[Op], blocks: bool) -> Result<Str
         Ok(next)
     } else {
         Err(unwritable("the result would not read back as wanted"))
+    }
+}
+
+/// Whether two patches may touch: neighbours that go, and what is put in at one place, one behind the other, each a line or a part
+/// of one. What ends a line at the end of a text would leave an empty one before the next.
+fn go_together(one: &Patch, next: &Patch) -> bool {
+    let goes = |patch: &Patch| patch.text.is_empty();
+    let comes = |patch: &Patch| patch.from == patch.to;
+    match (comes(one), comes(next)) {
+        (false, false) => one.to == next.from && goes(one) && goes(next),
+        (true, true) => {
+            let breaks = |text: &str| text.starts_with(['\n', '\r']);
+            let ends = |text: &str| text.ends_with(['\n', '\r']);
+            one.from == next.from && !(ends(&one.text) && breaks(&next.text))
+        }
+        _ => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The check behind every edit: the new tree is the old one, but for what was asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{New, Op};
 use super::fragment::Fragment;
@@ -103,12 +103,23 @@ fn scalar(a: Node<'_>, b: Node<'_>) -> bool {
     a.scalar() == b.scalar() && (a.style() == Style::Plain) == (b.style() == Style::Plain)
 }
 
+/// What changes among the children of one collection, by old positions: thousands of changes are looked up, not searched.
+#[derive(Default)]
+struct Changed<'o> {
+    /// Before which entry something is put in, in this order, with its key.
+    added: BTreeMap<usize, Vec<(Option<&'o str>, &'o New)>>,
+    removed: BTreeSet<usize>,
+    renamed: BTreeMap<usize, &'o str>,
+    /// The items in another order; then nothing else changes.
+    order: Option<&'o [usize]>,
+}
+
 /// Two trees, walked side by side.
 struct SideBySide<'o> {
     /// What takes the place of which node.
     replaced: BTreeMap<Id, &'o New>,
     /// What changes among the children of which collection.
-    changed: BTreeMap<Id, Vec<&'o Op>>,
+    changed: BTreeMap<Id, Changed<'o>>,
     /// Aliases, old and new.
     pairs: Vec<(Id, Id)>,
     /// New ids of anchored old nodes.
@@ -128,11 +139,26 @@ impl<'o> SideBySide<'o> {
                 Op::Replace { node, new } => {
                     walk.replaced.insert(*node, new);
                 }
-                Op::Insert { parent, .. }
-                | Op::Remove { parent, .. }
-                | Op::Order { parent, .. }
-                | Op::Rename { parent, .. } => {
-                    walk.changed.entry(*parent).or_default().push(op);
+                Op::Insert {
+                    parent,
+                    index,
+                    key,
+                    new,
+                } => {
+                    let added = &mut walk.changed.entry(*parent).or_default().added;
+                    let here = added.entry(*index).or_default();
+                    here.push((key.as_deref(), new));
+                }
+                Op::Remove { parent, index } => {
+                    let changed = walk.changed.entry(*parent).or_default();
+                    changed.removed.insert(*index);
+                }
+                Op::Order { parent, order } => {
+                    walk.changed.entry(*parent).or_default().order = Some(order);
+                }
+                Op::Rename { parent, index, to } => {
+                    let changed = walk.changed.entry(*parent).or_default();
+                    changed.renamed.insert(*index, to);
                 }
                 Op::Comment { .. } => {}
             }
@@ -183,7 +209,7 @@ impl<'o> SideBySide<'o> {
             open.extend(old.iter().zip(new).map(|(x, y)| (a.with(*x), b.with(*y))));
             return old.len() == new.len();
         };
-        if let [Op::Order { order, .. }] = changes.as_slice() {
+        if let Some(order) = changes.order {
             let from = order.iter().filter_map(|from| old.get(*from));
             open.extend(from.zip(new).map(|(x, y)| (a.with(*x), b.with(*y))));
             return order.len() == new.len();
@@ -192,43 +218,25 @@ impl<'o> SideBySide<'o> {
         let width = if a.kind() == NodeKind::Mapping { 2 } else { 1 };
         let mut rest = new.chunks_exact(width);
         for at in 0..=old.len() / width {
-            for change in changes {
-                if let Op::Insert {
-                    index,
-                    key,
-                    new: wanted,
-                    ..
-                } = change
-                    && *index == at
-                {
-                    let Some(added) = rest.next() else {
-                        return false;
-                    };
-                    let named = key
-                        .as_deref()
-                        .is_none_or(|key| reads(b.with(added[0]), key));
-                    if !named || !is(b.with(added[width - 1]), wanted) {
-                        return false;
-                    }
+            for (key, wanted) in changes.added.get(&at).into_iter().flatten() {
+                let Some(added) = rest.next() else {
+                    return false;
+                };
+                let named = key.is_none_or(|key| reads(b.with(added[0]), key));
+                if !named || !is(b.with(added[width - 1]), wanted) {
+                    return false;
                 }
             }
             let Some(slot) = old.get(at * width..(at + 1) * width) else {
                 break;
             };
-            if changes
-                .iter()
-                .any(|op| matches!(op, Op::Remove { index, .. } if *index == at))
-            {
+            if changes.removed.contains(&at) {
                 continue;
             }
             let Some(kept) = rest.next() else {
                 return false;
             };
-            let renamed = changes.iter().find_map(|op| match op {
-                Op::Rename { index, to, .. } if *index == at => Some(to),
-                _ => None,
-            });
-            if let Some(to) = renamed {
+            if let Some(to) = changes.renamed.get(&at) {
                 let (key, renamed) = (a.with(slot[0]), b.with(kept[0]));
                 if key.anchor() != renamed.anchor() || !reads(renamed, to) {
                     return false;
