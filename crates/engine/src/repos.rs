@@ -50,6 +50,8 @@ pub(crate) struct Seen {
     pub(crate) beyond: Vec<String>,
     /// Refs that we moved or took away since the last discovery began: what stands there later was not seen, wherever it leads.
     pub(crate) moved: BTreeSet<RefName>,
+    /// The newest commit that we put on the branch since: who sets the branch back before anybody looks takes it away.
+    pub(crate) made: Option<CommitId>,
 }
 
 impl OpenRepository {
@@ -72,12 +74,18 @@ impl OpenRepository {
         seen.moved.extend(names);
     }
 
+    /// We put this commit on the branch.
+    pub(crate) fn has_made(&self, commit: CommitId) {
+        lock(&self.seen).made = Some(commit);
+    }
+
     /// What a discovery has seen is what the next one compares with, but for what we moved meanwhile.
     pub(crate) fn has_looked(&self, mut now: Seen) {
         let mut seen = lock(&self.seen);
         now.tidied = seen.tidied;
         now.refs.retain(|name, _| !seen.moved.contains(name));
         now.moved = std::mem::take(&mut seen.moved);
+        now.made = seen.made.take().filter(|_| !now.moved.is_empty());
         *seen = now;
     }
 

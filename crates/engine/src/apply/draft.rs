@@ -11,6 +11,7 @@ use super::current::uncover;
 use super::revision::{expected, note};
 use crate::discover::unseen;
 use crate::index::PackageKey;
+use crate::observe;
 use crate::ports::{EventType, OurKind};
 use crate::prepare::{self, Drafting};
 use crate::repos::OpenRepository;
@@ -28,7 +29,7 @@ pub(super) async fn create(
     let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
     let _held = sure(engine, &open, &package, seen).await?;
     let uid = transaction::unrecorded(engine, &step.key).await?;
-    base_stands(engine, &package, step.base.as_ref())?;
+    base_stands(engine, &open, &package, step.base.as_ref())?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::create(engine, key, &open, uid, step).await?;
     publish(engine, &open, key, prepared, "DraftCreated").await
@@ -46,7 +47,7 @@ pub(super) async fn update(
     engine.alive()?;
     let old = expected(engine, &step.draft)?;
     let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
-    base_stands(engine, &package, step.base.as_ref())?;
+    base_stands(engine, &open, &package, step.base.as_ref())?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::update(engine, key, uid, (&open, &old), step).await?;
     publish(engine, &open, key, prepared, "DraftUpdated").await
@@ -141,8 +142,15 @@ async fn finish(
 }
 
 /// *p* is still the latest published state.
-fn base_stands(engine: &Engine, package: &PackageKey, base: Option<&BaseRef>) -> Result<()> {
-    let now = base_of(&engine.world(|w| w.revisions.of_package(package)));
+fn base_stands(
+    engine: &Engine,
+    open: &OpenRepository,
+    package: &PackageKey,
+    base: Option<&BaseRef>,
+) -> Result<()> {
+    let mut revisions = engine.world(|w| w.revisions.of_package(package));
+    observe::agree(engine, open, &mut revisions)?;
+    let now = base_of(&revisions);
     let same = match (&now, base) {
         (None, None) => true,
         (Some(now), Some(base)) => now.commit == base.commit && now.tree == base.tree,

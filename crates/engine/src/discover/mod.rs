@@ -176,7 +176,8 @@ async fn keep_branch(
     before: &Seen,
 ) -> Result<()> {
     let branch = open.layout.branch_ref()?;
-    let (Some(old), Some(new)) = (before.refs.get(&branch), view.refs.get(&branch)) else {
+    let old = before.made.as_ref().or_else(|| before.refs.get(&branch));
+    let (Some(old), Some(new)) = (old, view.refs.get(&branch)) else {
         return Ok(());
     };
     // Where history cannot be followed nobody knows whether it was lost: one recovery ref too many is no harm.

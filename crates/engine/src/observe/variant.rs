@@ -405,12 +405,15 @@ async fn downstream(
 ) -> Result<()> {
     let open = opening::here(engine, namespace, &variant.spec.downstream.repo).await?;
     whole(variant, o)?;
-    branch::agree(&open, &mut o.downstream)?;
+    let apart = branch::agree(engine, &open, &mut o.downstream)?;
     if let Some(choice) = base_of(&o.downstream) {
         o.base = Some(base::base(engine, &open, &choice, &o.downstream)?);
     }
     o.lost_tag = lost::lost_tag(engine, &open, variant, &o.downstream)?;
-    o.off_branch = branch::of_published(&open, &o.downstream)?;
+    o.off_branch = match apart {
+        Some(apart) => Some(apart),
+        None => branch::of_published(&open, &o.downstream)?,
+    };
     let uid = variant.meta.uid.as_ref();
     let newest = o
         .downstream

@@ -28,10 +28,14 @@ pub(super) async fn submit(
     let address = open.repo.url();
     waiting::is_heard(engine, address)?;
     let names = submission.refs.iter().map(|edit| edit.name.clone());
-    let names: Vec<RefName> = names.collect();
+    let branch = submission.branch.iter().map(|edit| edit.branch.clone());
+    let names: Vec<RefName> = names.chain(branch).collect();
     let heard = waiting::remote(engine, address, hear(engine, open, submission)).await;
     // Also where it failed: part of it may stand.
     open.has_moved(names);
+    if let Some(commit) = heard.as_ref().ok().and_then(|published| published.commit) {
+        open.has_made(commit);
+    }
     heard
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use model::{Class, Lifecycle, ObjectKey, ObjectName, Revision, RevisionNumber, compose_name, utc};
+use plan::OffBranch;
 use plan::revision::{APPROVED_CLASS, ApproveObserved, Publish, approve as judge};
 use serde_json::{Value, json};
 use store::{BranchEdit, Expect, RefEdit};
@@ -13,7 +14,7 @@ use crate::discover::{LATEST, approval, highest_number};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;
-use crate::observe::off_branch;
+use crate::observe::{not_merged, off_branch};
 use crate::repos::OpenRepository;
 use crate::transaction::{self, Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result};
@@ -84,9 +85,9 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
             None => {}
         }
     }
-    let off_branch = match based_on == on_branch {
-        true => None,
-        false => off_branch(open, &revision.package, based_on)?,
+    let off_branch = match unmerged(engine, open, (revision, &siblings), (head, on_branch))? {
+        None if based_on != on_branch => off_branch(open, &revision.package, based_on)?,
+        unmerged => unmerged,
     };
     Ok(ApproveObserved {
         revision: Arc::clone(revision),
@@ -100,6 +101,31 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
         off_branch,
         seen,
     })
+}
+
+/// That the branch does not lead to what a tag publishes, and that this revision does not stem from it either: its approval would
+/// take that back.
+fn unmerged(
+    engine: &Engine,
+    open: &OpenRepository,
+    (revision, siblings): (&Revision, &[Arc<Revision>]),
+    (head, on_branch): (model::CommitId, Option<model::TreeId>),
+) -> Result<Option<OffBranch>> {
+    let published = siblings
+        .iter()
+        .filter(|s| s.lifecycle.is_published() && s.revision.is_numbered() && !s.placeholder);
+    let Some(latest) = published.max_by_key(|s| s.revision) else {
+        return Ok(None);
+    };
+    let failed = |source| Error::Store {
+        attempt: "read the history of the draft",
+        source,
+    };
+    let stems = || open.repo.is_ancestor(latest.commit, revision.commit);
+    if Some(latest.tree) == on_branch || stems().map_err(failed)? {
+        return Ok(None);
+    }
+    not_merged(engine, open, latest, head)
 }
 
 /// The commit at which this very revision was approved before, where the branch still holds what it was then: that approval got as

@@ -15,7 +15,7 @@ const FIRST: &str = "deploy.shop.packagevariant-1";
 const SECOND: &str = "deploy.shop.packagevariant-2";
 
 /// Somebody moves a ref in git, or takes it away.
-async fn move_ref(world: &World, name: &str, to: Option<CommitId>) {
+pub(crate) async fn move_ref(world: &World, name: &str, to: Option<CommitId>) {
     push_ref(world, name, to, Vec::new()).await;
 }
 
@@ -37,7 +37,7 @@ async fn push_ref(world: &World, name: &str, to: Option<CommitId>, written: Vec<
 }
 
 /// The variant `shop` follows a revision of the upstream, in a region.
-fn put(world: &World, revision: i64, region: &str) {
+pub(crate) fn put(world: &World, revision: i64, region: &str) {
     let mut wanted = variant("shop", "shop");
     wanted.spec.upstream.version = UpstreamVersion::Revision(revision);
     let data = &mut wanted.spec.context.data;
@@ -46,7 +46,7 @@ fn put(world: &World, revision: i64, region: &str) {
 }
 
 /// A variant whose first revision a person changed and published; where its tag is.
-async fn published() -> (World, CommitId) {
+pub(crate) async fn published() -> (World, CommitId) {
     let world = ready().await;
     put(&world, 1, "eu");
     world.rest().await;

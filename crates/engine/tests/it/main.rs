@@ -47,6 +47,7 @@ mod schedule;
 mod sets;
 mod sets_unscoped;
 mod tenancy;
+mod unmerged;
 mod upstreams;
 mod variants;
 mod variants_end;

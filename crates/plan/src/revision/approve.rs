@@ -7,9 +7,9 @@ use model::{Class, Door, Lifecycle, Revision, RevisionNumber, TreeId, transition
 use super::many::is_as_seen;
 use super::update::gates;
 use super::{Rejected, RejectionReason};
+use crate::OffBranch;
 use crate::conflicts;
 use crate::variant::RevisionRef;
-use crate::{OffBranch, put_back};
 
 /// On an approval: the tree of the package that was seen; another one is refused.
 pub const EXPECTED_TREE: &str = "offshoot.dev/expected-tree";
@@ -37,7 +37,8 @@ pub struct ApproveObserved {
     pub on_branch: Option<TreeId>,
     /// The package's tree on the branch when the draft was made or re-based last.
     pub based_on: Option<TreeId>,
-    /// Where those differ: why what the branch holds in the package's place is no package of its own.
+    /// Why what the branch holds in the package's place does not stem from what was published; where that is a package of its own,
+    /// it is asked only where those two differ.
     pub off_branch: Option<OffBranch>,
     /// The tree that the approver says to have seen (`offshoot.dev/expected-tree`); `None` if nothing was said.
     pub seen: Option<String>,
@@ -102,7 +103,8 @@ fn seen(o: &ApproveObserved) -> Result<(), Rejected> {
 
 /// The branch must hold what the draft was based on (V20).
 fn base(o: &ApproveObserved) -> Result<(), Rejected> {
-    if o.on_branch == o.based_on {
+    let not_merged = matches!(o.off_branch, Some(OffBranch::NotMerged(_)));
+    if o.on_branch == o.based_on && !not_merged {
         return Ok(());
     }
     let name = &o.revision.key.name;
@@ -121,7 +123,7 @@ fn base(o: &ApproveObserved) -> Result<(), Rejected> {
             off.what(&o.revision.package, &o.branch)
         );
         let hint = match published.max_by_key(|s| s.revision) {
-            Some(published) => put_back(published),
+            Some(published) => off.way_out(published),
             None => "put back, in git, what the draft is based on".to_owned(),
         };
         return outdated(message, hint);

@@ -345,6 +345,7 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
     status.up_to_date = stands(Standing::UpToDate);
     status.conflicted = stands(Standing::Conflicts);
     status.gated = stands(Standing::Gates);
+    status.untagged = stands(Standing::Untagged);
     status.failing = stands(Standing::Failed);
 }
 

@@ -19,7 +19,7 @@ use super::{
     BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RevisionRef, UpdateDraft,
     VariantStep, origin, retry, status, words,
 };
-use crate::{Next, Report, digest, put_back};
+use crate::{Next, Report, digest};
 
 /// Plans the drafts, given that everything else is in order.
 pub(super) fn plan(
@@ -402,7 +402,7 @@ impl Work<'_> {
             "BranchDiverged: {}; no draft of it can be approved",
             off.what(&place.package, branch)
         );
-        let hint = put_back(&base.revision);
+        let hint = off.way_out(&base.revision);
         let said = format!("{message}; {hint}");
         self.report.hint(message, hint);
         Some(Condition::new(
