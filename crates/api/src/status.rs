@@ -184,6 +184,7 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
         ("upToDateVariants", status.up_to_date),
         ("conflictedVariants", status.conflicted),
         ("gatedVariants", status.gated),
+        ("untaggedVariants", status.untagged),
         ("failedVariants", status.failing),
         ("failedTargets", status.failed),
     ];
@@ -224,6 +225,7 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         up_to_date: fields.count("upToDateVariants"),
         conflicted: fields.count("conflictedVariants"),
         gated: fields.count("gatedVariants"),
+        untagged: fields.count("untaggedVariants"),
         failing: fields.count("failedVariants"),
         failed: fields.count("failedTargets"),
         handled: fields.owned(HANDLED),

@@ -220,6 +220,8 @@ impl SetStatus {
             Standing::Conflicts.words()
         } else if self.gated > 0 {
             Standing::Gates.words()
+        } else if self.untagged > 0 {
+            "tags to put back"
         } else if self.proposed > 0 {
             "approvals wait"
         } else if self.drafts > 0 {
@@ -375,6 +377,8 @@ mod tests {
         assert_eq!(set.words(), "at work");
         set.drafts = 1;
         assert_eq!(set.words(), "drafts to propose");
+        set.untagged = 1;
+        assert_eq!(set.words(), "tags to put back");
         set.conflicted = 1;
         assert_eq!(set.words(), "conflicts to decide");
         let nothing = Condition::new("EmptySelection", Status::True, "NothingSelected", "");

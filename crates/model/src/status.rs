@@ -104,6 +104,8 @@ pub struct SetStatus {
     pub conflicted: usize,
     /// Variants with gates that are not true, and no conflicts.
     pub gated: usize,
+    /// Variants whose branch holds what was approved, with no tag that publishes it.
+    pub untagged: usize,
     /// Variants that cannot go on until somebody mends something.
     pub failing: usize,
     /// Targets that cannot be rendered or written.
