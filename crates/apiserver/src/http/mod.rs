@@ -229,7 +229,8 @@ impl Door {
             }
         };
         if target.name.is_empty() && !target.subresource.is_empty() {
-            self.admit_path(&parts.method, path, &whose).await?;
+            self.admit_nowhere(parts, &whose, query.flag("watch"))
+                .await?;
             let deprecation = target.rules()?.version.deprecation.clone();
             return Err(match target.resource.custom() {
                 true => target

@@ -386,16 +386,20 @@ impl Stream {
             _ => (rules.resource.kind.clone(), rules.api_version()),
         };
         let object = match self.shape {
-            // A bookmark is a row like any other, of an object that has metadata alone.
-            Shape::Table(version) => table(Rows {
-                target: &self.target,
-                version,
-                objects: &[json!({"metadata": metadata})],
-                metadata: Map::from_iter([("resourceVersion".to_owned(), rv.to_string().into())]),
-                query: &self.query,
-                headed: false,
-                now: self.core.now(),
-            })?,
+            // A bookmark is a row like any other, of an object that has metadata alone; what comes first tells the columns.
+            Shape::Table(version) => {
+                let headed = self.ready.is_empty() && std::mem::take(&mut self.headed);
+                let version_of_list = ("resourceVersion".to_owned(), rv.to_string().into());
+                table(Rows {
+                    target: &self.target,
+                    version,
+                    objects: &[json!({"metadata": metadata})],
+                    metadata: Map::from_iter([version_of_list]),
+                    query: &self.query,
+                    headed,
+                    now: self.core.now(),
+                })?
+            }
             _ => json!({"kind": kind, "apiVersion": api_version, "metadata": metadata}),
         };
         let text = self.event("BOOKMARK", &object.to_string().into());

@@ -13,6 +13,7 @@ use super::negotiate::{Form, SERVED, Shape};
 use super::query::Query;
 use super::{Asked, Door, body, forms, parameters, respond};
 use crate::gateway::Verb;
+use crate::verbs::patches::check_config;
 use crate::verbs::read::Selection;
 use crate::verbs::{RequestTarget, Shown, Whose, Written};
 
@@ -71,6 +72,7 @@ pub(super) fn options(asked: &Asked, kind: &str) -> Result<WriteOptions, Failure
         field_validation,
         force: query.flag("force"),
         duplicates: Vec::new(),
+        strategic: None,
     })
 }
 
@@ -176,7 +178,11 @@ impl Door {
             self.core
                 .apply(&asked.target, &asked.whose, &patch, &options)
                 .await
-                .map_err(|failure| twice(failure, &options))?
+                .map_err(|failure| match check_config(&asked.target, &patch) {
+                    Ok(()) => twice(failure, &options),
+                    // Nobody reads further what says that it is something else.
+                    Err(_) => failure,
+                })?
         } else {
             self.core
                 .patch(&asked.target, &asked.whose, kind, &patch, &options)
@@ -466,7 +472,7 @@ fn answer(
     mut warnings: Vec<String>,
 ) -> Result<Response, Failure> {
     warnings.extend(written.warnings.iter().cloned());
-    forms::one(
+    let told = forms::one(
         written.code,
         form,
         target,
@@ -474,5 +480,7 @@ fn answer(
         query,
         now,
         &warnings,
-    )
+    );
+    // It is written all the same, and what is to be said of that is said.
+    told.map_err(|failure| failure.with_warnings(written.warnings.clone()))
 }

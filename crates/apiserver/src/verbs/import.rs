@@ -47,7 +47,7 @@ impl Core {
         let Prepared {
             mut object,
             warnings,
-        } = rules.create(body, &target.namespace, &options, &moment, Means::Put)?;
+        } = rules.create(body, &target.namespace, &options, &moment, Means::Post)?;
         if let Some(metadata) = metadata_mut(&mut object) {
             let known = said
                 .into_iter()

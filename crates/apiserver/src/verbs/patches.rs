@@ -28,7 +28,12 @@ impl Core {
             let patched = rules.patched(kind, old, patch)?;
             Ok((rules.named(patched, patch)?, Means::Patch))
         };
-        self.modify(target, whose, Verb::Patch, &compute, options)
+        let strategic = (kind == PatchKind::Strategic).then(|| patch.clone());
+        let options = WriteOptions {
+            strategic,
+            ..options.clone()
+        };
+        self.modify(target, whose, Verb::Patch, &compute, &options)
             .await
     }
 
@@ -78,10 +83,7 @@ impl Core {
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         let moment = self.moment();
-        let object = rules.applied(None, config, Part::Main, options, &moment)?;
-        check_name(&object, &target.name)?;
-        self.check_homes(target, true).await?;
-        objects::write::version_of(&object)?;
+        let mut object = rules.applied(None, config, Part::Main, options, &moment)?;
         let uid = meta(&object, "uid");
         if !uid.is_empty() {
             let why = format!(
@@ -90,13 +92,20 @@ impl Core {
             let (group, plural) = (&target.resource.group, &target.resource.plural);
             return Err(Failure::conflict(group, plural, &target.name, &why));
         }
+        rules.check_identity(&mut object, &target.namespace, Means::Apply)?;
+        check_name(&object, &target.name)?;
+        self.check_homes(target, true).await?;
+        objects::write::version_of(&object)?;
         let prepared = rules.create(object, &target.namespace, options, &moment, Means::Apply)?;
         self.create_once(target, whose, prepared, options).await
     }
 }
 
 /// Checks an applied configuration before it is merged; its name is checked with what the merge made.
-fn check_config(target: &RequestTarget, config: &Value) -> Result<(), Failure> {
+///
+/// # Errors
+/// 400 for another type than the path's, or entries of managers.
+pub(crate) fn check_config(target: &RequestTarget, config: &Value) -> Result<(), Failure> {
     let rules = target.rules()?;
     let text = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
     if text("apiVersion") != rules.api_version() || text("kind") != rules.resource.kind {

@@ -30,8 +30,19 @@ impl Core {
         &self,
         target: &RequestTarget,
         whose: &Whose,
+        body: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        self.make(target, whose, body, options, Means::Post).await
+    }
+
+    async fn make(
+        &self,
+        target: &RequestTarget,
+        whose: &Whose,
         mut body: Value,
         options: &WriteOptions,
+        means: Means,
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         let name = meta(&body, "name").to_owned();
@@ -50,7 +61,7 @@ impl Core {
                 false => body.take(),
             };
             let home = &target.namespace;
-            let prepared = match rules.create(sent, home, options, &moment, Means::Put) {
+            let prepared = match rules.create(sent, home, options, &moment, means) {
                 Ok(prepared) => prepared,
                 Err(refused) => {
                     return Err(self.granted(target, whose, (None, &body), refused).await);
@@ -92,7 +103,7 @@ impl Core {
         };
         set_name(&mut body, "unnamed");
         let (rules, moment) = (target.rules()?, self.moment());
-        let mut prepared = rules.create(body, &target.namespace, options, &moment, Means::Put)?;
+        let mut prepared = rules.create(body, &target.namespace, options, &moment, Means::Post)?;
         set_name(&mut prepared.object, "");
         let call = (Verb::Create, None, Some(prepared.object));
         self.hand_over(target, whose, call, options, prepared.warnings, 201)
@@ -194,7 +205,7 @@ impl Core {
         &self,
         target: &RequestTarget,
         whose: &Whose,
-        mut body: Value,
+        body: Value,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
         if !meta(&body, "uid").is_empty() {
@@ -203,10 +214,7 @@ impl Core {
             return Err(rules.other_uid(place, &body, &Value::Null, dry_run));
         }
         objects::write::version_of(&body)?;
-        if let Some(metadata) = metadata_mut(&mut body).filter(|_| !options.dry_run) {
-            metadata.remove("resourceVersion");
-        }
-        self.create(target, whose, body, options).await
+        self.make(target, whose, body, options, Means::Put).await
     }
 
     /// Computes and writes a change of an object; computed again where another write came first and no version was named.

@@ -1,11 +1,16 @@
 //! What lies in the store is read as the definition is now, and written through several versions of it.
 
-use http::Method;
+use apiserver::Whose;
+use apiserver::gateway::User;
+use axum::body::Body;
+use http::{Method, Request};
 use objectstore::Memory;
 use serde_json::{Value, json};
+use tower::ServiceExt;
 
 use crate::oracle::{APPLY, HOME, MERGE, send};
-use crate::world::{ask, shoe, shoes, still};
+use crate::protobuf;
+use crate::world::{admin, ask, ask_as, shoe, shoes, still};
 
 const ALL: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const OLD: &str = "/apis/test.dev/v1beta1/namespaces/default/shoes";
@@ -157,4 +162,162 @@ async fn a_group_is_listed_for_a_definition_whose_names_are_taken() {
     server.handle().settle().await.unwrap();
     let (_, group) = ask(&server, Method::GET, "/apis/test.dev", None).await;
     assert_eq!(group["versions"].as_array().map(Vec::len), Some(1));
+}
+
+/// Only a POST takes off what an object says of its own deletion.
+#[tokio::test]
+async fn what_is_made_by_a_put_or_an_apply_keeps_the_time_of_its_deletion() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let said = json!({"name": "a", "deletionTimestamp": "2020-01-01T01:00:00.5+01:00", "deletionGracePeriodSeconds": 7, "selfLink": "/x"});
+    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": said});
+    let told = |object: &Value| {
+        let fields = [
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "selfLink",
+        ];
+        fields.map(|field| object["metadata"][field].clone())
+    };
+    let path = format!("{leases}?dryRun=All");
+    let (code, made) = ask(&server, Method::POST, &path, Some(lease.clone())).await;
+    assert_eq!((code, told(&made)), (201, [(); 3].map(|()| Value::Null)));
+    let path = format!("{leases}/a?dryRun=All");
+    let (code, made) = ask(&server, Method::PUT, &path, Some(lease.clone())).await;
+    let when = json!("2020-01-01T00:00:00Z");
+    let shown = [when.clone(), json!(7), json!("/x")];
+    assert_eq!((code, told(&made)), (201, shown));
+    let path = format!("{leases}/a");
+    let (code, made) = ask(&server, Method::PUT, &path, Some(lease)).await;
+    assert_eq!((code, told(&made)), (201, [when, json!(7), Value::Null]));
+    let mut shoe = shoe("a", 1);
+    shoe["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z".into();
+    let path = format!("{HOME}/a?fieldManager=one");
+    let (code, made) = send(&server, Method::PATCH, &path, APPLY, shoe).await;
+    assert_eq!(
+        (code, &told(&made)[0]),
+        (201, &json!("2020-01-01T00:00:00Z"))
+    );
+    let (code, _) = ask(&server, Method::DELETE, &format!("{HOME}/a"), None).await;
+    assert_eq!(code, 200, "nothing holds it");
+}
+
+/// What was written but cannot be told in the shape that was asked for is warned of like any other.
+#[tokio::test]
+async fn a_refusal_of_the_answer_keeps_the_warnings_of_the_write() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let mut body = shoe("a", 1);
+    body["colour"] = "red".into();
+    let shape = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(HOME)
+        .header("accept", shape)
+        .header("content-type", "application/json")
+        .extension(admin())
+        .body(Body::from(body.to_string()));
+    let answer = server.router("127.0.0.1:0").oneshot(request.unwrap());
+    let answer = answer.await.unwrap();
+    let warned = answer.headers().get_all("warning").iter();
+    let warned: Vec<_> = warned.filter_map(|text| text.to_str().ok()).collect();
+    assert_eq!(answer.status(), 500);
+    assert_eq!(warned, ["299 - \"unknown field \\\"colour\\\"\""]);
+    let (code, _) = ask(&server, Method::GET, &format!("{HOME}/a"), None).await;
+    assert_eq!(code, 200);
+}
+
+/// A watch for tables tells the columns once, in what comes first.
+#[tokio::test]
+async fn a_bookmark_that_comes_first_tells_the_columns() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let told = async || {
+        let path = format!(
+            "{HOME}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1"
+        );
+        let (code, _, body) = protobuf::send(&server, Method::GET, &path, accept, None).await;
+        assert_eq!(code, 200);
+        let lines = body.split(|byte| *byte == b'\n').filter(|l| !l.is_empty());
+        let events = lines.map(|line| serde_json::from_slice::<Value>(line).unwrap());
+        let headed = |event: Value| {
+            let columns = event["object"]["columnDefinitions"].is_array();
+            (
+                event["type"].as_str().unwrap_or_default().to_owned(),
+                columns,
+            )
+        };
+        events.map(headed).take(2).collect::<Vec<_>>()
+    };
+    assert_eq!(told().await[0], ("BOOKMARK".to_owned(), true));
+    ask(&server, Method::POST, HOME, Some(shoe("a", 1))).await;
+    let both = [("ADDED".to_owned(), true), ("BOOKMARK".to_owned(), false)];
+    assert_eq!(told().await, both);
+}
+
+#[tokio::test]
+async fn a_null_among_the_texts_of_a_rule_is_an_empty_one() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let all = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]});
+    let role = json!({"metadata": {"name": "a"}, "rules": [rule]});
+    ask(&server, Method::POST, all, Some(role)).await;
+    let patch = json!([{"op": "add", "path": "/rules/0/verbs/0"}]);
+    let path = format!("{all}/a");
+    let media = "application/json-patch+json";
+    let (code, made) = send(&server, Method::PATCH, &path, media, patch).await;
+    let verbs = &made["rules"][0]["verbs"];
+    assert_eq!((code, verbs), (200, &json!(["", "*"])));
+}
+
+/// A strategic patch is told as the patch in every refusal of what it makes.
+#[tokio::test]
+async fn a_strict_reader_tells_a_strategic_patch_as_it_is() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let all = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let role = json!({"metadata": {"name": "a"}});
+    ask(&server, Method::POST, all, Some(role)).await;
+    let path = format!("{all}/a?fieldValidation=Strict");
+    let media = "application/strategic-merge-patch+json";
+    let (code, answer) = send(&server, Method::PATCH, &path, media, json!({"spec": []})).await;
+    let told = &answer["details"]["causes"][0]["message"];
+    let why = "Invalid value: \"map[spec:[]]\": strict decoding error: unknown field \"spec\"";
+    assert_eq!((code, told), (422, &json!(why)));
+}
+
+/// A path without a name below a kind is a list of a part to those who decide on rights.
+#[tokio::test]
+async fn a_part_of_no_name_is_refused_as_a_list_of_it() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let alice = Whose {
+        user: User::new("alice", &["system:authenticated"]),
+        agent: "test".to_owned(),
+    };
+    let path = format!("{HOME}//a");
+    let (code, answer, _) = ask_as(&server, Method::GET, &path, "", None, Some(alice)).await;
+    let why = "shoes.test.dev is forbidden: User \"alice\" cannot list resource \"shoes/a\" in API group \"test.dev\" in the namespace \"default\"";
+    assert_eq!((code, answer["message"].as_str()), (403, Some(why)));
+    let (code, _) = ask(&server, Method::GET, &path, None).await;
+    assert_eq!(code, 404);
+}
+
+/// Whether fields stand twice is read after it is known that they are fields of this kind.
+#[tokio::test]
+async fn what_says_that_it_is_something_else_is_not_read_further() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let told = async |text: &str| {
+        let request = Request::builder()
+            .method(Method::PATCH)
+            .uri(format!("{HOME}/a?fieldManager=one"))
+            .header("content-type", APPLY)
+            .extension(admin())
+            .body(Body::from(text.to_owned()));
+        let answer = server.router("127.0.0.1:0").oneshot(request.unwrap());
+        let answer = answer.await.unwrap();
+        let warned = answer.headers().get_all("warning").iter().count();
+        (answer.status().as_u16(), warned)
+    };
+    let twice = "{apiVersion: test.dev/v1, kind: Shoe, kind: Again, metadata: {name: a}}";
+    assert_eq!(told(twice).await, (400, 0));
+    let misnamed = "{apiVersion: test.dev/v1, kind: Shoe, metadata: {name: x, name: b}}";
+    assert_eq!(told(misnamed).await, (400, 1));
 }

@@ -15,6 +15,14 @@ pub(super) fn texts_of_nulls(object: &mut Value) {
             }
         }
     }
+    let rules = object.get_mut("rules").and_then(Value::as_array_mut);
+    let rules = rules.into_iter().flatten().filter_map(Value::as_object_mut);
+    for list in rules.flat_map(Map::values_mut) {
+        let items = list.as_array_mut().into_iter().flatten();
+        for item in items.filter(|item| item.is_null()) {
+            *item = "".into();
+        }
+    }
 }
 
 /// Brings an object of the kind into the form that is stored.

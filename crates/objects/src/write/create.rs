@@ -1,12 +1,13 @@
 //! What a create makes of a body.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Moment, Prepared, Rules, WriteOptions, convert, managed, meta, metadata, metadata_mut,
     mistyped_refusal, other_type, version_of,
 };
 use crate::reason::Reason;
+use crate::resource::Backing;
 use crate::status::Failure;
 use crate::write::part::Part;
 use crate::write::update::Means;
@@ -28,9 +29,7 @@ impl Rules<'_> {
         let mut warnings = Vec::new();
         self.check_types(&object)?;
         self.check_identity(&mut object, namespace, means)?;
-        let versioned = means == Means::Put && version_of(&object).is_ok_and(|v| v != 0);
-        // Nobody takes a version off that no store sees.
-        let asked = meta(&object, "resourceVersion").to_owned();
+        let versioned = means == Means::Post && version_of(&object).is_ok_and(|v| v != 0);
         warnings.extend(metadata::single_owners(&mut object, means));
         if let Some(metadata) = metadata_mut(&mut object) {
             metadata::texts_of_nulls(metadata);
@@ -42,15 +41,13 @@ impl Rules<'_> {
         }
         let unknown = match means {
             Means::Apply => convert::admit_applied(self, &mut object),
-            Means::Put | Means::Patch => self.admit(&mut object),
+            Means::Post | Means::Put | Means::Patch => self.admit(&mut object),
         };
         self.report_unknown(&unknown, options, &mut warnings)?;
         let given_managers = object.pointer("/metadata/managedFields").cloned();
+        let marks = marks(self, &object, (means, options.dry_run));
         fill(self, &mut object, moment);
-        let kept = metadata_mut(&mut object).filter(|_| options.dry_run && !asked.is_empty());
-        if let Some(metadata) = kept {
-            metadata.insert("resourceVersion".to_owned(), asked.into());
-        }
+        metadata_mut(&mut object).map(|metadata| metadata.extend(marks));
         let mut untold = false;
         if self.version.status
             && self.resource.custom()
@@ -103,6 +100,36 @@ impl Rules<'_> {
 fn untyped_meta(rules: Rules<'_>) -> bool {
     let kind = rules.resource.built_in;
     kind.is_some_and(|kind| kind.group.is_empty() && kind.kind == "Event")
+}
+
+/// What stays of what an object says of itself: in a dry run what the store takes off, and where it is made by other means than a POST the
+/// time of its deletion, as at the real server. What others keep is theirs to delete.
+fn marks(rules: Rules<'_>, object: &Value, (means, dry_run): (Means, bool)) -> Map<String, Value> {
+    let mut kept = Map::new();
+    let made_otherwise = means != Means::Post && rules.resource.backing == Backing::Stored;
+    let mut fields = Vec::new();
+    if dry_run {
+        fields.push("resourceVersion");
+    }
+    if made_otherwise && dry_run {
+        fields.push("selfLink");
+    }
+    if made_otherwise {
+        fields.extend(["deletionGracePeriodSeconds", "deletionTimestamp"]);
+    }
+    for field in fields {
+        let said = object.get("metadata").and_then(|all| all.get(field));
+        let Some(said) = said.filter(|said| !said.is_null() && **said != "") else {
+            continue;
+        };
+        let time = said.as_str().filter(|_| field == "deletionTimestamp");
+        let value = match time.and_then(|time| time.parse::<jiff::Timestamp>().ok()) {
+            Some(time) => time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into(),
+            None => said.clone(),
+        };
+        kept.insert(field.to_owned(), value);
+    }
+    kept
 }
 
 /// Sets what only the server may set.

@@ -84,7 +84,7 @@ pub(crate) fn single_owners(object: &mut Value, means: Means) -> Option<String> 
         return None;
     }
     let when = match means {
-        Means::Put => "",
+        Means::Post | Means::Put => "",
         Means::Patch | Means::Apply => " after mutating admission happens",
     };
     Some(format!(

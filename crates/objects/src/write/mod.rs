@@ -59,6 +59,8 @@ pub struct WriteOptions {
     pub force: bool,
     /// What a strict reader refuses about the text of the body.
     pub duplicates: Vec<String>,
+    /// A strategic patch, which is told instead of what it makes where that is refused.
+    pub strategic: Option<Value>,
 }
 
 /// A resource in the version that a request speaks.
@@ -234,7 +236,7 @@ impl Rules<'_> {
         if resource.custom() {
             let given = given.trim_start_matches('/');
             // What a patch made of an object is told by `other_type`, later.
-            if given != wanted && means == Means::Put {
+            if given != wanted && matches!(means, Means::Post | Means::Put) {
                 return Err(Failure::bad_request(format!(
                     "the API version in the data ({given}) does not match the expected API version ({wanted})"
                 )));

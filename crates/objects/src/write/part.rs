@@ -43,7 +43,9 @@ impl Part {
 /// How the new state came about; decides a few wordings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Means {
-    /// A whole object was sent.
+    /// A whole object was sent to be made.
+    Post,
+    /// A whole object was sent to be as it says, or to be made if it is not there.
     Put,
     /// A patch was computed.
     Patch,

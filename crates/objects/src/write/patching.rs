@@ -140,7 +140,7 @@ pub fn misfit(patched: &Value, patch: &Value, why: &str) -> Failure {
 }
 
 /// The same with what the real server tells of it.
-fn unfit(told: String, why: &str) -> Failure {
+pub(super) fn unfit(told: String, why: &str) -> Failure {
     let error = FieldError::invalid("patch", told, why);
     let mut failure = Failure::invalid("", "", "", &[error]);
     // The real server names no kind here.

@@ -8,6 +8,7 @@ use super::{
     FieldValidation, Moment, Prepared, Rules, WriteOptions, convert, managed, meta, metadata,
     metadata_mut, mistyped_refusal, other_type, patching, rv_of,
 };
+use crate::printed::go_value;
 use crate::schema::FieldError;
 use crate::status::{Failure, Misread};
 
@@ -144,9 +145,9 @@ fn read(
         return Err(match means {
             Means::Patch => match rules.read_strictly(new, options) {
                 Ok(warnings) => refused.with_warnings(warnings),
-                Err(strict) => strictly_patched(strict, Some(new.clone())),
+                Err(strict) => strictly_patched(strict, Some(new.clone()), options),
             },
-            Means::Put | Means::Apply => refused,
+            Means::Post | Means::Put | Means::Apply => refused,
         });
     }
     metadata_mut(new).map(metadata::texts_of_nulls);
@@ -157,13 +158,13 @@ fn read(
     let said = other.then(|| rules.read_strictly(new, options));
     let unknown = match means {
         Means::Apply => convert::admit_applied(rules, new),
-        Means::Put | Means::Patch => rules.admit(new),
+        Means::Post | Means::Put | Means::Patch => rules.admit(new),
     };
     let reported = match said {
         Some(said) => said.map(|said| warnings.extend(said)),
         None => rules.report_unknown(&unknown, options, &mut warnings),
     };
-    reported.map_err(|refused| strictly_patched(refused, whole))?;
+    reported.map_err(|refused| strictly_patched(refused, whole, options))?;
     warnings.extend(metadata::single_owners(new, means));
     Ok(warnings)
 }
@@ -190,7 +191,7 @@ fn nothing_known(rules: Rules<'_>, new: &Value, name: &str, options: &WriteOptio
     unknown.sort_unstable();
     let mut warnings = Vec::new();
     if let Err(refused) = rules.report_unknown(&unknown, options, &mut warnings) {
-        return strictly_patched(refused, Some(new.clone()));
+        return strictly_patched(refused, Some(new.clone()), options);
     }
     match check_name(&Value::Null, name) {
         Err(nameless) => nameless.with_warnings(warnings),
@@ -266,12 +267,13 @@ pub fn check_name(new: &Value, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// 422 instead of 400 where a patch made what a strict reader refuses: it is told with the whole object.
-fn strictly_patched(refused: Failure, whole: Option<Value>) -> Failure {
+/// 422 instead of 400 where a patch made what a strict reader refuses: it is told with the whole object, or as the patch that it is.
+fn strictly_patched(refused: Failure, whole: Option<Value>, options: &WriteOptions) -> Failure {
     match (whole, &refused.misread) {
-        (Some(whole), Some(why @ Misread::Strict(_))) => {
-            patching::misfit(&whole, &Value::Null, &why.to_string())
-        }
+        (Some(whole), Some(why @ Misread::Strict(_))) => match &options.strategic {
+            Some(patch) => patching::unfit(go_value(patch), &why.to_string()),
+            None => patching::misfit(&whole, &Value::Null, &why.to_string()),
+        },
         _ => refused,
     }
 }

@@ -67,7 +67,7 @@ fn computed(core: &Core, target: &RequestTarget, body: Value) -> Prepared {
     let (options, moment) = (WriteOptions::default(), core.moment());
     let rules = target.rules().unwrap();
     rules
-        .create(body, "going", &options, &moment, Means::Put)
+        .create(body, "going", &options, &moment, Means::Post)
         .unwrap()
 }
 

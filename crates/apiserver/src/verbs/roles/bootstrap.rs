@@ -42,7 +42,7 @@ impl Core {
                     let moment = self.moment();
                     let made = target
                         .rules()?
-                        .create(object, "", &options, &moment, Means::Put);
+                        .create(object, "", &options, &moment, Means::Post);
                     (Expect::Absent, made?.object)
                 }
                 Some(found) => match completed(&found.value(), &object) {
