@@ -170,6 +170,15 @@ impl Binder {
         GENERATED.replace_all(text, "gen-*").into_owned()
     }
 
+    /// A text without uids.
+    pub(super) fn without_uids(text: &str) -> String {
+        let kept = |found: &regex::Captures<'_>| match found.name("uid") {
+            Some(_) => String::new(),
+            None => found.get(0).map_or("", |m| m.as_str()).to_owned(),
+        };
+        OWN.replace_all(text, kept).into_owned()
+    }
+
     /// Whether both are ages, as tables print them.
     pub(super) fn ages(ours: &str, peer: &str) -> bool {
         AGE.is_match(ours) && AGE.is_match(peer)

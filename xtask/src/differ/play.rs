@@ -39,7 +39,10 @@ impl Found {
             .iter()
             .take(2)
             .map(|d| {
-                let told = |text: &str| plain(text).chars().take(70).collect::<String>();
+                let told = |text: &str| {
+                    let text = plain(&Binder::without_uids(text));
+                    text.chars().take(70).collect::<String>()
+                };
                 // What a token looks like follows from what it stands for.
                 if d.at.ends_with("/continue") {
                     return d.at.clone();

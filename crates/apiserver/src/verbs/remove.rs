@@ -172,7 +172,10 @@ impl Core {
             }
             Deleted::Remove => {
                 let as_object = target.resource.origin == Origin::BuiltIn
-                    && target.resource.plural == "serviceaccounts";
+                    && matches!(
+                        target.resource.plural.as_str(),
+                        "serviceaccounts" | "namespaces"
+                    );
                 if !options.dry_run {
                     let op = self.op(target, expect, None)?;
                     let last = self.store.commit(vec![op]).await;

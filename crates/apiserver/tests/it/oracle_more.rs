@@ -287,7 +287,9 @@ async fn a_namespace_says_that_its_content_is_gone() {
         "the first deletion marks it"
     );
     let (_, gone) = ask(&server, Method::DELETE, "/api/v1/namespaces/m", None).await;
-    assert_eq!(gone["kind"], "Status");
+    assert_eq!(gone["kind"], "Namespace");
+    let (code, _) = ask(&server, Method::GET, "/api/v1/namespaces/m", None).await;
+    assert_eq!(code, 404);
 }
 
 #[tokio::test]
