@@ -111,6 +111,12 @@ pub(crate) struct Tree {
     pub(crate) aliases: bool,
     /// The entries of large mappings by their keys, made when the first one is asked for (`keys`).
     pub(crate) keys: OnceLock<BTreeMap<Id, Vec<u32>>>,
+    /// Where line breaks stand in the document's text, looked for when the first line is (`edit::geometry`).
+    pub(crate) breaks: OnceLock<Vec<u32>>,
+    /// Whether the whole document is JSON, decided when the first change of it asks (`edit::surroundings`).
+    pub(crate) json: OnceLock<bool>,
+    /// How far it indents mappings and sequences, looked at when something is written like it (`write`).
+    pub(crate) habits: OnceLock<[Option<usize>; 2]>,
 }
 
 impl Tree {
@@ -126,6 +132,9 @@ impl Tree {
             old_breaks: false,
             aliases: false,
             keys: OnceLock::new(),
+            breaks: OnceLock::new(),
+            json: OnceLock::new(),
+            habits: OnceLock::new(),
         }
     }
 

@@ -41,31 +41,37 @@ impl Format {
             eol,
             ..Self::default()
         };
-        let (mut step, mut sequence) = (None, None);
-        for node in tree
-            .nodes
-            .iter()
-            .filter(|node| node.style == Style::Block && node.parent != NONE)
-        {
-            let parent = tree.node(node.parent);
-            if parent.kind != NodeKind::Mapping || parent.style != Style::Block {
-                continue;
-            }
-            let deeper = (node.col as usize).checked_sub(parent.col as usize);
-            match node.kind {
-                NodeKind::Mapping => {
-                    step = step.or_else(|| deeper.filter(|deeper| (1..=8).contains(deeper)))
-                }
-                _ => sequence = sequence.or_else(|| deeper.filter(|deeper| *deeper <= 8)),
-            }
-            if step.is_some() && sequence.is_some() {
-                break;
-            }
-        }
+        let [step, sequence] = tree.habits.get_or_init(|| habits(tree));
         format.step = step.unwrap_or(format.step);
         format.sequence = sequence.unwrap_or(format.sequence);
         format
     }
+}
+
+/// How far a document's first nested mapping and its first sequence stand in.
+fn habits(tree: &Tree) -> [Option<usize>; 2] {
+    let (mut step, mut sequence) = (None, None);
+    for node in tree
+        .nodes
+        .iter()
+        .filter(|node| node.style == Style::Block && node.parent != NONE)
+    {
+        let parent = tree.node(node.parent);
+        if parent.kind != NodeKind::Mapping || parent.style != Style::Block {
+            continue;
+        }
+        let deeper = (node.col as usize).checked_sub(parent.col as usize);
+        match node.kind {
+            NodeKind::Mapping => {
+                step = step.or_else(|| deeper.filter(|deeper| (1..=8).contains(deeper)));
+            }
+            _ => sequence = sequence.or_else(|| deeper.filter(|deeper| *deeper <= 8)),
+        }
+        if step.is_some() && sequence.is_some() {
+            break;
+        }
+    }
+    [step, sequence]
 }
 
 /// What a value follows.

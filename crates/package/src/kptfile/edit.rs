@@ -1,9 +1,9 @@
 //! Edits of a Kptfile as values; each changes its own field and keeps every other byte (V5, M19).
 
 use model::{Condition, Files, Function, GitLock, GitUpstream, Pairs, RenderStatus, Selector};
-use yaml::{Node, NodeStep, Path, Value};
+use yaml::{Node, Path, Value};
 
-use super::{Kptfile, ReadError, put, render_status};
+use super::{Kptfile, ReadError, lists, put, render_status};
 
 /// One wanted change. A change to an equal value is no change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub enum FunctionList {
 }
 
 impl FunctionList {
-    fn key(self) -> &'static str {
+    pub(super) fn key(self) -> &'static str {
         match self {
             Self::Mutators => "mutators",
             Self::Validators => "validators",
@@ -132,8 +132,13 @@ impl Kptfile {
 
     fn written(&self, edits: &[Edit]) -> Result<Stream, EditError> {
         let mut stream = self.stream.clone();
-        for edit in edits {
-            stream = apply(stream, edit).map_err(EditError::Write)?;
+        // What is done to one list again and again is done at once: each write costs the whole text.
+        for run in edits.chunk_by(lists::alike) {
+            stream = match run {
+                [edit] => apply(stream, edit),
+                run => lists::apply(stream, run),
+            }
+            .map_err(EditError::Write)?;
         }
         Ok(stream)
     }
@@ -147,8 +152,8 @@ impl Kptfile {
     }
 }
 
-type Stream = yaml::Stream;
-type Written = Result<Stream, yaml::Error>;
+pub(super) type Stream = yaml::Stream;
+pub(super) type Written = Result<Stream, yaml::Error>;
 
 fn apply(stream: Stream, edit: &Edit) -> Written {
     let text = |text: &str| Value::from(text);
@@ -166,14 +171,13 @@ fn apply(stream: Stream, edit: &Edit) -> Written {
         Edit::RemoveUpstream => remove(stream, &["upstream"]),
         Edit::SetLock(lock) => set(stream, &["upstreamLock"], lock_value(lock)),
         Edit::RemoveLock => remove(stream, &["upstreamLock"]),
-        Edit::AddGate(kind) => add_gate(stream, kind),
-        Edit::RemoveGate(kind) => {
-            remove_item(stream, &["info", "readinessGates"], "conditionType", kind)
-        }
-        Edit::SetGates(kinds) => set_gates(stream, kinds),
-        Edit::SetCondition(condition) => set_condition(stream, condition),
-        Edit::RemoveCondition(kind) => remove_item(stream, &["status", "conditions"], "type", kind),
-        Edit::SetConditions(conditions) => set_conditions(stream, conditions),
+        Edit::AddGate(_)
+        | Edit::RemoveGate(_)
+        | Edit::SetGates(_)
+        | Edit::SetCondition(_)
+        | Edit::RemoveCondition(_)
+        | Edit::SetConditions(_)
+        | Edit::RemoveFunction(..) => lists::apply(stream, std::slice::from_ref(edit)),
         Edit::SetRenderStatus(Some(status)) => set(
             stream,
             &["status", "renderStatus"],
@@ -181,9 +185,6 @@ fn apply(stream: Stream, edit: &Edit) -> Written {
         ),
         Edit::SetRenderStatus(None) => remove(stream, &["status", "renderStatus"]),
         Edit::Prepend(list, functions) => prepend(stream, *list, functions),
-        Edit::RemoveFunction(list, name) => {
-            remove_item(stream, &["pipeline", list.key()], "name", name)
-        }
     }
 }
 
@@ -191,12 +192,12 @@ fn root(stream: &Stream) -> Option<Node<'_>> {
     stream.document(0).map(|document| document.root())
 }
 
-fn find<'a>(stream: &'a Stream, keys: &[&str]) -> Option<Node<'a>> {
+pub(super) fn find<'a>(stream: &'a Stream, keys: &[&str]) -> Option<Node<'a>> {
     root(stream)?.find(&Path::keys(keys.iter().copied()))
 }
 
 /// Sets a field; a missing top field is made at its place in the field's usual order.
-fn set(stream: Stream, keys: &[&str], value: Value) -> Written {
+pub(super) fn set(stream: Stream, keys: &[&str], value: Value) -> Written {
     let Some((top, rest)) = keys.split_first() else {
         return Ok(stream);
     };
@@ -244,7 +245,7 @@ fn remove(stream: Stream, keys: &[&str]) -> Written {
     prune(stream, keys.split_last().map_or(&[], |(_, above)| above))
 }
 
-fn prune(stream: Stream, keys: &[&str]) -> Written {
+pub(super) fn prune(stream: Stream, keys: &[&str]) -> Written {
     let empty = find(&stream, keys)
         .is_some_and(|node| node.entries().len() == 0 && node.items().len() == 0);
     if empty && !keys.is_empty() && keys != ["metadata"] {
@@ -275,107 +276,6 @@ fn set_texts(stream: Stream, field: &str, texts: &Pairs) -> Written {
     Ok(stream)
 }
 
-/// The position of the item of a list whose `key` holds a text.
-fn position(stream: &Stream, list: &[&str], key: &str, text: &str) -> Option<usize> {
-    let mut items = find(stream, list)?.items();
-    items.position(|item| {
-        let value = item.get(key).and_then(|value| value.target().ok());
-        value.and_then(|value| value.scalar()) == Some(text)
-    })
-}
-
-fn remove_item(stream: Stream, list: &[&str], key: &str, text: &str) -> Written {
-    let mut stream = stream;
-    while let Some(index) = position(&stream, list, key, text) {
-        let path = Path::keys(list.iter().copied()).join(NodeStep::Index(index));
-        stream = stream.apply(0, &[yaml::Edit::remove(path)])?;
-    }
-    prune(stream, list)
-}
-
-/// Appends an item to a list that may be missing.
-fn append(stream: Stream, list: &[&str], item: Value) -> Written {
-    match find(&stream, list) {
-        Some(node) if !node.is_null() => stream.apply(
-            0,
-            &[yaml::Edit::append(Path::keys(list.iter().copied()), item)],
-        ),
-        _ => set(stream, list, Value::Seq(vec![item])),
-    }
-}
-
-fn add_gate(stream: Stream, kind: &str) -> Written {
-    let list = ["info", "readinessGates"];
-    if position(&stream, &list, "conditionType", kind).is_some() {
-        return Ok(stream);
-    }
-    append(stream, &list, pairs([("conditionType", kind)]))
-}
-
-fn set_gates(stream: Stream, kinds: &[String]) -> Written {
-    let list = ["info", "readinessGates"];
-    let mut stream = stream;
-    for kind in kinds {
-        stream = add_gate(stream, kind)?;
-    }
-    for kind in present(&stream, &list, "conditionType") {
-        if !kinds.contains(&kind) {
-            stream = remove_item(stream, &list, "conditionType", &kind)?;
-        }
-    }
-    Ok(stream)
-}
-
-fn present(stream: &Stream, list: &[&str], key: &str) -> Vec<String> {
-    let items = find(stream, list).into_iter().flat_map(|list| list.items());
-    let values = items.filter_map(|item| item.get(key)?.target().ok()?.scalar());
-    values.map(str::to_owned).collect()
-}
-
-fn set_conditions(stream: Stream, conditions: &[Condition]) -> Written {
-    let list = ["status", "conditions"];
-    let mut stream = stream;
-    for condition in conditions {
-        stream = set_condition(stream, condition)?;
-    }
-    for kind in present(&stream, &list, "type") {
-        if !conditions.iter().any(|condition| condition.kind == kind) {
-            stream = remove_item(stream, &list, "type", &kind)?;
-        }
-    }
-    Ok(stream)
-}
-
-/// Sets the parts of a condition one by one, so that what else stands in it stays.
-fn set_condition(stream: Stream, condition: &Condition) -> Written {
-    let list = ["status", "conditions"];
-    let Some(index) = position(&stream, &list, "type", &condition.kind) else {
-        let item = [
-            ("type", condition.kind.as_str()),
-            ("status", condition.status.as_str()),
-            ("reason", condition.reason.as_str()),
-            ("message", condition.message.as_str()),
-        ];
-        return append(stream, &list, pairs(item));
-    };
-    let item = Path::keys(list).join(NodeStep::Index(index));
-    let mut edits = vec![yaml::Edit::set(
-        item.join("status"),
-        condition.status.as_str(),
-    )];
-    for (key, text) in [
-        ("reason", &condition.reason),
-        ("message", &condition.message),
-    ] {
-        edits.push(if text.is_empty() {
-            yaml::Edit::remove(item.join(key))
-        } else {
-            yaml::Edit::set(item.join(key), text.as_str())
-        });
-    }
-    stream.apply(0, &edits)
-}
-
 fn prepend(stream: Stream, list: FunctionList, functions: &[Function]) -> Written {
     let keys = ["pipeline", list.key()];
     let values = functions.iter().map(function_value);
@@ -395,7 +295,7 @@ fn prepend(stream: Stream, list: FunctionList, functions: &[Function]) -> Writte
 }
 
 /// A map of the texts that are not empty.
-fn pairs<'t>(entries: impl IntoIterator<Item = (&'t str, &'t str)>) -> Value {
+pub(super) fn pairs<'t>(entries: impl IntoIterator<Item = (&'t str, &'t str)>) -> Value {
     entries
         .into_iter()
         .filter(|(_, text)| !text.is_empty())

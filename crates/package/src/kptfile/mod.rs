@@ -8,6 +8,7 @@
 mod edit;
 mod fields;
 mod image;
+mod lists;
 mod read;
 mod render_status;
 mod validate;

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use yaml::{Edit, Node, NodeKind, NodeStep, Path, Stream, Value};
 
 use super::insertions::{self, Insertion};
+use super::work;
 use crate::values::value;
 
-/// How many bytes of documents are written for edits that do not go together with others, before a document counts as one that
-/// cannot be merged: somebody's file must not hold up the merges of everybody else.
-const MOST_ALONE: usize = 256 * 1024 * 1024;
+/// How many bytes of a document are written, each time all of it, before it counts as one that cannot be merged: somebody's
+/// file must not hold up the merges of everybody else.
+const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 /// What stands there afterwards.
 #[derive(Debug, Clone)]
@@ -121,7 +122,7 @@ pub(super) fn apply(stream: &Stream, document: usize, ops: Vec<Op<'_>>) -> Optio
     let mut writer = Writer {
         stream: stream.clone(),
         document,
-        left: MOST_ALONE,
+        left: MOST_BYTES,
     };
     let mut replaced = Vec::new();
     let mut inserted: BTreeMap<ByDepth, Vec<Insertion<'_>>> = BTreeMap::new();
@@ -164,8 +165,12 @@ pub(super) fn apply(stream: &Stream, document: usize, ops: Vec<Op<'_>>) -> Optio
     // What leaves every position as it is comes first.
     writer.write(replaced)?;
     // Maps of one depth do not meet: they are written together.
-    for ((_, map), new) in inserted {
+    let mut by_depth: BTreeMap<usize, Vec<Written>> = BTreeMap::new();
+    for ((depth, map), new) in inserted {
         let edits = writer.insertions(&map, new);
+        by_depth.entry(depth).or_default().extend(edits);
+    }
+    for edits in by_depth.into_values() {
         writer.write(edits)?;
     }
     writer.write(removed)?;
@@ -235,25 +240,37 @@ impl ListChange<'_> {
 struct Writer {
     stream: Stream,
     document: usize,
-    /// How many bytes may still be written for edits alone.
+    /// How many bytes may still be written.
     left: usize,
 }
 
 impl Writer {
-    /// Makes edits in their order: all at once, or, where one of them does not go so, each by itself.
+    /// Makes edits in their order: all at once, or, where one of them cannot be written as it stands there, as many as can.
     fn write(&mut self, edits: Vec<Written>) -> Option<()> {
-        if edits.len() > 1 {
-            let all: Vec<Edit> = edits.iter().map(|written| written.edit.clone()).collect();
-            if let Ok(written) = self.stream.apply(self.document, &all) {
-                self.stream = written;
-                return Some(());
+        let mut open = vec![edits];
+        while let Some(mut part) = open.pop() {
+            let all: Vec<Edit> = part.iter().map(|written| written.edit.clone()).collect();
+            if all.is_empty() || self.put(&all).is_some() {
+                continue;
+            }
+            // One that is to be written in another way must not cost each of the others a text of its own.
+            let rest = part.split_off(part.len() / 2);
+            if part.is_empty() {
+                let plainer = rest.into_iter().find_map(|written| written.plainer)?;
+                self.put(&[plainer])?;
+            } else {
+                open.extend([rest, part]);
             }
         }
-        for Written { edit, plainer } in edits {
-            self.left = self.left.checked_sub(self.stream.text().len())?;
-            let alone = |edit| self.stream.apply(self.document, &[edit]).ok();
-            self.stream = alone(edit).or_else(|| plainer.and_then(alone))?;
-        }
+        Some(())
+    }
+
+    /// Makes edits, all or none.
+    fn put(&mut self, edits: &[Edit]) -> Option<()> {
+        let length = self.stream.text().len();
+        self.left = self.left.checked_sub(length)?;
+        work::done(length);
+        self.stream = self.stream.apply(self.document, edits).ok()?;
         Some(())
     }
 

@@ -3,6 +3,7 @@
 //! Entries pair as values do. Of comments that both sides changed the local ones stay. Values are never touched.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use yaml::{Attached, Attachments, CommentPlace, Document, Node, NodeKind};
@@ -10,6 +11,7 @@ use yaml::{Attached, Attachments, CommentPlace, Document, Node, NodeKind};
 use super::header;
 use super::known::Known;
 use super::partners::partners;
+use super::work;
 use crate::lines::weave;
 use crate::place::{FieldPath, PathStep};
 use crate::schema::Schema;
@@ -210,8 +212,9 @@ impl<'a> CommentWalk<'a> {
             (true, true) => together(&old, &mine, &theirs),
         };
         if clashes {
-            let common =
-                |line: &&&str| old.contains(line) && mine.contains(line) && theirs.contains(line);
+            let sets = [&old, &mine, &theirs].map(|lines| lines.iter().copied().collect());
+            let sets: [BTreeSet<&str>; 3] = sets;
+            let common = |line: &&&str| sets.iter().all(|set| set.contains(**line));
             for (side, lines) in clash.iter_mut().zip([&old, &mine, &theirs]) {
                 let own = lines.iter().filter(|line| !common(line));
                 side.extend(own.map(|line| (*line).to_owned()));
@@ -265,34 +268,27 @@ impl<'a> CommentWalk<'a> {
             }
             return out;
         }
-        let sources: Vec<At<'_, 'a>> = [here].into_iter().chain(sides.iter().copied()).collect();
+        let sources: Vec<Rows<'a>> = [here]
+            .iter()
+            .chain(sides)
+            .map(|side| Rows::of(side))
+            .collect();
         for comment in wanted {
-            let found = sources.iter().find_map(|side| {
-                let rows = rows(side);
-                let at = rows.iter().position(|row| row.trim() == *comment)?;
-                let before = rows.get(..at).unwrap_or_default();
-                let blank = before
-                    .iter()
-                    .rev()
-                    .take_while(|row| row.trim().is_empty())
-                    .count();
-                Some((side.attached.column, rows.get(at - blank..=at)?.to_vec()))
-            });
-            for row in found.iter().flat_map(|(_, rows)| rows) {
-                let column = found.as_ref().map_or(now.column, |(column, _)| *column);
+            let found = sources
+                .iter()
+                .find_map(|side| Some((side.column, side.with_blanks(comment)?)));
+            for row in found.iter().flat_map(|(_, rows)| *rows) {
+                let column = found.map_or(now.column, |(column, _)| column);
                 self.push(&mut out, row, column, now.column);
             }
         }
         // Blank lines behind the last one: of the side that has the same last one.
         let last = sources
             .iter()
-            .find(|side| side.attached.comments.last() == wanted.last());
+            .find(|side| side.last == wanted.last().copied());
         let behind = last.map_or(0, |side| {
-            let rows = rows(side);
-            rows.iter()
-                .rev()
-                .take_while(|row| row.trim().is_empty())
-                .count()
+            let blank = side.rows.iter().rev();
+            blank.take_while(|row| row.trim().is_empty()).count()
         });
         out.push_str(&self.eol.repeat(behind));
         out
@@ -316,10 +312,42 @@ impl<'a> CommentWalk<'a> {
     }
 }
 
+/// The lines of a side's comments: hundreds may stand above one entry, and each is looked for.
+struct Rows<'a> {
+    rows: Vec<&'a str>,
+    /// Where each comment stands, the first of equal ones.
+    places: BTreeMap<&'a str, usize>,
+    column: usize,
+    last: Option<&'a str>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(side: &At<'_, 'a>) -> Self {
+        let rows = rows(side);
+        work::done(rows.len());
+        let places = rows.iter().enumerate().rev();
+        Self {
+            places: places.map(|(at, row)| (row.trim(), at)).collect(),
+            rows,
+            column: side.attached.column,
+            last: side.attached.comments.last().copied(),
+        }
+    }
+
+    /// The line of a comment with the blank ones before it.
+    fn with_blanks(&self, comment: &str) -> Option<&[&'a str]> {
+        let at = *self.places.get(comment)?;
+        let before = self.rows.get(..at).unwrap_or_default().iter().rev();
+        let blank = before.take_while(|row| row.trim().is_empty()).count();
+        self.rows.get(at - blank..=at)
+    }
+}
+
 /// The comments of an entry that the other side took away, without those of base that it kept elsewhere.
 fn left<'a>(lines: &[&'a str], old: &[&'a str], surplus: &mut Counts<'a>) -> Vec<&'a str> {
+    let old: BTreeSet<&str> = old.iter().copied().collect();
     let mut stays = |line: &&&str| match surplus.get_mut(**line) {
-        Some(more) if old.contains(*line) && *more > 0 => {
+        Some(more) if old.contains(**line) && *more > 0 => {
             *more -= 1;
             false
         }
@@ -342,10 +370,8 @@ fn together<'a>(old: &[&'a str], mine: &[&'a str], theirs: &[&'a str]) -> (Vec<&
     let Some(woven) = weave(base, local, upstream) else {
         return (mine.to_vec(), true);
     };
-    let known = |line: &str| {
-        let mut all = mine.iter().chain(theirs);
-        all.find(|known| **known == line).copied()
-    };
+    let all: BTreeSet<&'a str> = mine.iter().chain(theirs).copied().collect();
+    let known = |line: &str| all.get(line).copied();
     let lines = woven.local.lines().filter_map(known).collect();
     (lines, !woven.hunks.is_empty())
 }

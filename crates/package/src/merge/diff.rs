@@ -2,7 +2,7 @@
 //!
 //! Lists pair as in a merge. Values of Secrets show as hashes only. Nothing here decides anything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{ConflictValue, File, Files, PackagePath};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
@@ -122,16 +122,22 @@ fn documents(
         return false;
     }
     let start = all.len();
-    let ids = old.iter().chain(new.iter().filter(|id| !old.contains(id)));
+    let places = |ids: &'_ [ResourceIdentity]| -> BTreeMap<ResourceIdentity, usize> {
+        ids.iter().cloned().zip(0..).collect()
+    };
+    let (in_old, in_new) = (places(&old), places(&new));
+    let ids = old
+        .iter()
+        .chain(new.iter().filter(|id| !in_old.contains_key(id)));
     for id in ids {
-        let root = |stream: &'_ Stream, ids: &[ResourceIdentity]| {
-            let index = ids.iter().position(|other| other == id);
+        let root = |stream: &'_ Stream, places: &BTreeMap<ResourceIdentity, usize>| {
+            let index = places.get(id).copied();
             index.filter(|index| *index < stream.len())
         };
-        let a = root(&before, &old)
+        let a = root(&before, &in_old)
             .and_then(|index| before.document(index))
             .map(|d| d.root());
-        let b = root(&after, &new)
+        let b = root(&after, &in_new)
             .and_then(|index| after.document(index))
             .map(|d| d.root());
         let schema = match a.or(b) {

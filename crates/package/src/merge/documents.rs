@@ -226,7 +226,12 @@ fn field_merge(
         };
         return taken.text().to_owned();
     }
-    let edited = rules::merge(stream, mine.index(), three, schemas, record);
+    let own = alone(stream, mine);
+    let (stream, index) = match &own {
+        Some(own) => (own, 0),
+        None => (stream, mine.index()),
+    };
+    let edited = rules::merge(stream, index, three, schemas, record);
     let schema = rules::schema_of(mine.root(), schemas, record);
     // M16: what both sides added is a conflict unless equal, also where no field clashes. Then one side gives all of it: a
     // union is what neither wrote, and the record could not say who won.
@@ -235,9 +240,7 @@ fn field_merge(
         Decision::Local => mine,
         Decision::Upstream => theirs,
     });
-    let edited = edited
-        .as_ref()
-        .and_then(|edited| edited.document(mine.index()));
+    let edited = edited.as_ref().and_then(|edited| edited.document(index));
     let text = one
         .or(edited)
         .map(|merged| remarks::settle(merged, documents, schema, record, conflicts));
@@ -247,6 +250,23 @@ fn field_merge(
         record.kept_local(&whole, base, local, upstream);
         mine.text().to_owned()
     })
+}
+
+/// A document by itself: each write copies a whole file, which may hold thousands of documents. `None` where it is the only
+/// one, or cannot be read without those before it.
+fn alone(stream: &Stream, document: Document<'_>) -> Option<Stream> {
+    if stream.len() < 2 {
+        return None;
+    }
+    // What another one follows has to end with its line.
+    let next = match document.index() + 1 < stream.len() {
+        true => "---\n",
+        false => "",
+    };
+    let text = format!("{}{next}", document.text());
+    let own = Stream::parse(text, &Limits::default()).ok()?;
+    let same = own.document(0)?.text() == document.text();
+    same.then_some(own)
 }
 
 /// A document's text without the `---` before it: which document has one follows from what stands before it in the file. What

@@ -1,10 +1,13 @@
 //! A Kptfile's pipeline: functions pair by name, else by what they run and how (M8, M15).
 
-use yaml::Node;
+use std::collections::{BTreeMap, BTreeSet};
+
+use yaml::{Node, Reader};
 
 use super::three::{Slot, Three};
+use super::work;
 use crate::place::PathStep;
-use crate::values::{function_runs, function_text, same};
+use crate::values::{canonical, function_runs, function_text, same};
 
 /// The functions of each side; `None` where one of them is no map.
 fn items<'a>(three: Three<'a>) -> Option<[Vec<Node<'a>>; 3]> {
@@ -30,46 +33,85 @@ fn named_slots(base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) -> 
     slots
 }
 
+/// What functions are paired by, the surest first: all pairs of one rule come before any of the next, so that a function that
+/// merely runs the same image is not taken for the one of that name.
+const RULES: [fn(Node<'_>) -> Option<String>; 4] = [
+    |node| Some(function_text(node, "name").to_owned()).filter(|name| !name.is_empty()),
+    |node| Some(text(node)),
+    |node| {
+        let program = [function_text(node, "image"), function_text(node, "exec")];
+        Some(format!("{}\n{}", program.join("\n"), function_runs(node)))
+    },
+    |node| Some(function_runs(node)),
+];
+
+/// How many of the rules look at what a function is and not at what it runs.
+const SURE: usize = 2;
+
+/// A text that equal values have in common.
+fn text(node: Node<'_>) -> String {
+    let json = node.to_value(Reader::V3).ok();
+    let json = json.and_then(|value| value.to_json());
+    json.map_or_else(|| node.source().to_owned(), |json| canonical(&json))
+}
+
+/// Functions that have no partner yet, by what one rule asks of them: the named and the others, each in their order.
+type Free = BTreeMap<String, [BTreeSet<usize>; 2]>;
+
 /// For each function of `a` its partner in `b`: by name, by being equal, by what it runs in order, the same version first.
 fn pair(a: &[Node<'_>], b: &[Node<'_>]) -> Vec<Option<usize>> {
     let mut partner = vec![None; a.len()];
     let mut taken = vec![false; b.len()];
-    let named = |x: Node<'_>, y: Node<'_>| {
-        let name = function_text(x, "name");
-        !name.is_empty() && name == function_text(y, "name")
-    };
-    let alike = |x: Node<'_>, y: Node<'_>| {
-        let both_named =
-            !function_text(x, "name").is_empty() && !function_text(y, "name").is_empty();
-        !both_named && function_runs(x) == function_runs(y)
-    };
-    let written = |x: Node<'_>, y: Node<'_>| {
-        let program = |node| (function_text(node, "image"), function_text(node, "exec"));
-        alike(x, y) && program(x) == program(y)
-    };
-    // All pairs of one rule come before any of the next: a function that merely runs the same image must not be taken for the
-    // one of that name.
-    for rule in 0..4 {
-        let fits = |x: Node<'_>, y: Node<'_>| match rule {
-            0 => named(x, y),
-            1 => same(x, y),
-            2 => written(x, y),
-            _ => alike(x, y),
-        };
+    let named = |node: Node<'_>| !function_text(node, "name").is_empty();
+    for (rule, key) in RULES.iter().enumerate() {
+        let mut free = Free::new();
+        for (index, node) in b.iter().enumerate() {
+            work::done(1);
+            if taken.get(index) == Some(&false)
+                && let Some(key) = key(*node)
+            {
+                let [with_name, without] = free.entry(key).or_default();
+                let all = if named(*node) { with_name } else { without };
+                all.insert(index);
+            }
+        }
         for (from, partner) in a.iter().zip(&mut partner) {
+            work::done(1);
             if partner.is_some() {
                 continue;
             }
-            let mut free = b.iter().zip(&mut taken).enumerate();
-            if let Some((index, (_, taken))) =
-                free.find(|(_, (to, taken))| !**taken && fits(*from, **to))
-            {
-                *taken = true;
+            let Some([with_name, without]) = key(*from).and_then(|key| free.get_mut(&key)) else {
+                continue;
+            };
+            // Two of different names are two, whatever they run.
+            let others = (rule < SURE || !named(*from)).then(|| with_name.first());
+            let first = others.flatten().into_iter().chain(without.first()).min();
+            let first = first.copied().filter(|index| {
+                let to = b.get(*index);
+                rule != 1 || to.is_some_and(|to| same(*from, *to))
+            });
+            if let Some(index) = first {
+                with_name.remove(&index);
+                without.remove(&index);
+                if let Some(taken) = taken.get_mut(index) {
+                    *taken = true;
+                }
                 *partner = Some(index);
             }
         }
     }
     partner
+}
+
+/// Whose partners the functions of a side of so many are.
+fn inverse(partners: &[Option<usize>], len: usize) -> Vec<Option<usize>> {
+    let mut inverse = vec![None; len];
+    for (from, to) in partners.iter().enumerate() {
+        if let Some(place) = to.and_then(|to| inverse.get_mut(to)) {
+            *place = Some(from);
+        }
+    }
+    inverse
 }
 
 fn slots(
@@ -78,45 +120,44 @@ fn slots(
     to_local: &[Option<usize>],
     to_upstream: &[Option<usize>],
 ) -> Vec<Slot> {
-    let find = |partners: &[Option<usize>], index| partners.iter().position(|p| *p == Some(index));
+    let from_local = inverse(to_local, local.len());
+    let from_upstream = inverse(to_upstream, upstream.len());
     // What both sides added may still be the same function.
-    let free = |len: usize, partners: &[Option<usize>]| -> Vec<usize> {
-        (0..len)
-            .filter(|index| find(partners, *index).is_none())
-            .collect()
+    let free = |from: &[Option<usize>]| -> Vec<usize> {
+        let new = from.iter().enumerate().filter(|(_, from)| from.is_none());
+        new.map(|(index, _)| index).collect()
     };
-    let new_local = free(local.len(), to_local);
-    let new_upstream = free(upstream.len(), to_upstream);
+    let (new_local, new_upstream) = (free(&from_local), free(&from_upstream));
     let added = pair(&picked(local, &new_local), &picked(upstream, &new_upstream));
-    let both = |index: usize| {
-        let at = new_local.iter().position(|new| *new == index)?;
-        new_upstream.get((*added.get(at)?)?).copied()
-    };
-    let step = PathStep::Index(0);
-    let mut slots: Vec<Slot> = (0..local.len())
-        .map(|index| {
-            let from = find(to_local, index);
-            let known = from.and_then(|from| to_upstream.get(from).copied().flatten());
-            let upstream = known.or_else(|| both(index));
-            Slot {
-                base: from,
-                local: Some(index),
-                upstream,
-                step: step.clone(),
-            }
-        })
+    let both: BTreeMap<usize, usize> = new_local
+        .iter()
+        .zip(&added)
+        .filter_map(|(mine, theirs)| Some((*mine, *new_upstream.get((*theirs)?)?)))
         .collect();
-    for index in 0..upstream.len() {
-        if slots.iter().all(|slot| slot.upstream != Some(index)) {
-            let from = find(to_upstream, index);
-            slots.push(Slot {
-                base: from,
-                local: None,
-                upstream: Some(index),
-                step: step.clone(),
-            });
+    let step = PathStep::Index(0);
+    let mut known = vec![false; upstream.len()];
+    let mut slots = Vec::with_capacity(local.len());
+    for (index, from) in from_local.iter().enumerate() {
+        let upstream = from.and_then(|from| to_upstream.get(from).copied().flatten());
+        let upstream = upstream.or_else(|| both.get(&index).copied());
+        if let Some(known) = upstream.and_then(|at| known.get_mut(at)) {
+            *known = true;
         }
+        slots.push(Slot {
+            base: *from,
+            local: Some(index),
+            upstream,
+            step: step.clone(),
+        });
     }
+    let new = from_upstream.iter().zip(&known).enumerate();
+    let new = new.filter(|(_, (_, known))| !**known);
+    slots.extend(new.map(|(index, (from, _))| Slot {
+        base: *from,
+        local: None,
+        upstream: Some(index),
+        step: step.clone(),
+    }));
     slots
 }
 
@@ -129,7 +170,7 @@ fn picked<'a>(side: &[Node<'a>], of: &[usize]) -> Vec<Node<'a>> {
 /// Names each slot for records: by its name, else by what it runs, with a count where that is not
 /// enough.
 fn name(slots: &mut [Slot], base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) {
-    let mut seen: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for slot in slots {
         let sides = [
             (base, slot.base),

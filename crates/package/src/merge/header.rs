@@ -4,6 +4,8 @@
 //! away, what stands above both first entries is the document's, down to the last line that both have, and the rest is the
 //! entry's. Nothing here changes a text.
 
+use std::collections::BTreeSet;
+
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{CommentPlace, Document};
 
@@ -57,8 +59,16 @@ fn header(document: Document<'_>) -> Vec<&str> {
     header.map_or_else(Vec::new, |header| header.comments.clone())
 }
 
+/// How many lines two headers have at most that are compared line by line; of longer ones the lines count that stand in both.
+const LINES: usize = 2000;
+
 /// How many lines of a header end with the last one that another header has, too.
 fn common(header: &[&str], other: &[&str]) -> usize {
+    if header.len() + other.len() > LINES {
+        let known: BTreeSet<&&str> = other.iter().collect();
+        let last = header.iter().rposition(|line| known.contains(line));
+        return last.map_or(0, |at| at + 1);
+    }
     let ops = capture_diff_slices(Algorithm::Myers, header, other);
     let mut equal = ops.iter().rev().filter(|op| op.tag() == DiffTag::Equal);
     equal.next().map_or(0, |op| op.old_range().end)
@@ -68,6 +78,9 @@ fn common(header: &[&str], other: &[&str]) -> usize {
 fn place(old: &[&str], new: &[&str], at: usize) -> usize {
     if at == 0 {
         return 0;
+    }
+    if old.len() + new.len() > LINES {
+        return common(new, old.get(..at).unwrap_or(old));
     }
     let ops = capture_diff_slices(Algorithm::Myers, old, new);
     let Some(op) = ops.iter().find(|op| op.old_range().end >= at) else {

@@ -42,6 +42,7 @@ mod three;
 mod value;
 mod walk;
 mod whole;
+mod work;
 
 use model::{Files, Strategy};
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::three::Slot;
+use super::work;
 use crate::place::FieldPath;
 
 /// What becomes of the order of a list.
@@ -29,15 +30,24 @@ enum Element {
 pub(super) struct Merged<'s> {
     slots: &'s [Slot],
     gone: &'s [bool],
+    /// Where elements that stay stand upstream, in that order, and where they do here.
+    staying: Vec<(usize, usize)>,
     /// What comes, with the position of the local element that it precedes.
     inserted: Vec<(usize, usize)>,
 }
 
 impl<'s> Merged<'s> {
     pub(super) fn new(slots: &'s [Slot], gone: &'s [bool]) -> Self {
+        let stays = |slot: &Slot| {
+            let local = slot.local.filter(|index| gone.get(*index) == Some(&false));
+            Some((slot.upstream?, local?))
+        };
+        let mut staying: Vec<(usize, usize)> = slots.iter().filter_map(stays).collect();
+        staying.sort_by_key(|(upstream, _)| *upstream);
         Self {
             slots,
             gone,
+            staying,
             inserted: Vec::new(),
         }
     }
@@ -49,13 +59,12 @@ impl<'s> Merged<'s> {
     /// Puts in an element of upstream: before what follows it there. Says before which local element.
     pub(super) fn insert(&mut self, from: usize) -> usize {
         // By what follows and not by what precedes: an element that was added here stays behind the one that it was added to.
-        let follows = |slot: &&Slot| {
-            let stays = slot.local.is_some_and(|index| self.stays(index));
-            stays && slot.upstream.is_some_and(|index| index > from)
-        };
-        let next = self.slots.iter().filter(follows);
-        let next = next.min_by_key(|slot| slot.upstream);
-        let before = next.and_then(|slot| slot.local).unwrap_or(self.gone.len());
+        let next = self.staying.partition_point(|(upstream, _)| {
+            work::done(1);
+            *upstream <= from
+        });
+        let next = self.staying.get(next).map(|(_, local)| *local);
+        let before = next.unwrap_or(self.gone.len());
         self.inserted.push((before, from));
         before
     }
@@ -104,26 +113,35 @@ impl<'s> Merged<'s> {
         };
         let mut wanted: Vec<Element> = now.iter().filter(|e| place(e).is_some()).copied().collect();
         wanted.sort_by_key(place);
+        // What only local has stands behind the element that it follows there, or before all.
+        let mut behind: BTreeMap<Option<Element>, Vec<Element>> = BTreeMap::new();
         let mut before = None;
         for index in (0..self.gone.len()).filter(|index| self.stays(*index)) {
             let own = Element::Local(index);
-            if place(&own).is_none() {
-                let at = wanted.iter().position(|other| Some(*other) == before);
-                wanted.insert(at.map_or(0, |at| at + 1), own);
+            match place(&own) {
+                Some(_) => before = Some(own),
+                None => behind.entry(before).or_default().push(own),
             }
-            before = Some(own);
+        }
+        let mut all = behind.remove(&None).unwrap_or_default();
+        for element in wanted {
+            all.push(element);
+            all.extend(behind.remove(&Some(element)).unwrap_or_default());
         }
         let places: BTreeMap<Element, usize> = now.into_iter().zip(0..).collect();
-        let order = wanted.iter().filter_map(|element| places.get(element));
+        let order = all.iter().filter_map(|element| places.get(element));
         Order::Wanted(order.copied().collect())
     }
 
     /// The elements as they stand without a new order.
     fn now(&self) -> Vec<Element> {
+        let mut new: BTreeMap<usize, Vec<Element>> = BTreeMap::new();
+        for (before, from) in &self.inserted {
+            new.entry(*before).or_default().push(Element::New(*from));
+        }
         let mut now = Vec::new();
         for index in 0..=self.gone.len() {
-            let new = self.inserted.iter().filter(|(before, _)| *before == index);
-            now.extend(new.map(|(_, from)| Element::New(*from)));
+            now.extend(new.remove(&index).unwrap_or_default());
             if self.stays(index) {
                 now.push(Element::Local(index));
             }

@@ -93,17 +93,25 @@ impl Elements {
         marked: &[Marked],
         at: usize,
     ) -> Vec<Option<usize>> {
-        let again = |index: usize, step: &PathStep, (known, marks): &Marked| {
-            let mark = marks.first()?.get(index)?.as_ref()?;
-            let mut new = marks.get(at)?.iter();
-            let index = new.position(|other| other.as_ref() == Some(mark))?;
-            let own = side.steps.get(index)?;
-            // An element whose key another element of base has is that other one, whatever it holds.
-            let taken = self.find(own).is_some();
-            // The other side must know it by the old key, and nothing by the new one: else the pair would be two elements there.
-            let left = other.find(step).is_some() && other.find(own).is_none();
-            (!taken && (left || *known == KnownBy::Name)).then_some(index)
+        let places = |(_, marks): &Marked| -> BTreeMap<String, usize> {
+            let marks = marks.get(at).into_iter().flatten().zip(0..);
+            let marks = marks.filter_map(|(mark, index)| Some((mark.clone()?, index)));
+            marks.collect()
         };
+        let marked: Vec<_> = marked.iter().map(|by| (by, places(by))).collect();
+        let again =
+            |index: usize,
+             step: &PathStep,
+             ((known, marks), places): &(&Marked, BTreeMap<String, usize>)| {
+                let mark = marks.first()?.get(index)?.as_ref()?;
+                let index = *places.get(mark)?;
+                let own = side.steps.get(index)?;
+                // An element whose key another element of base has is that other one, whatever it holds.
+                let taken = self.find(own).is_some();
+                // The other side must know it by the old key, and nothing by the new one: else the pair would be two elements there.
+                let left = other.find(step).is_some() && other.find(own).is_none();
+                (!taken && (left || *known == KnownBy::Name)).then_some(index)
+            };
         let mut seen = BTreeSet::new();
         let mut partner = |(index, step)| {
             let found = side.find(step);

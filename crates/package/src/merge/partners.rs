@@ -3,16 +3,19 @@
 //! The result is not asked where it came from: an item is one of a side that is written the same, else one that is known by the
 //! same there. Nothing is merged here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{Node, Reader, Value};
 
 use super::three::{Slot, Three};
-use super::{pairs, sequence};
+use super::{pairs, sequence, work};
 use crate::place::PathStep;
 use crate::schema::ListRule;
-use crate::values::{canonical, kept, same};
+use crate::values::{canonical, kept};
+
+/// How many scalars are compared at most to find the maps of a list that are mostly alike: each may be held against each.
+const LIKENESSES: usize = 1_000_000;
 
 /// An item of a merged list on each side, and how a record names it.
 pub(super) type Partners<'a> = ([Option<Node<'a>>; 3], Option<PathStep>);
@@ -55,6 +58,11 @@ pub(super) fn partners<'a>(
             .map(|index| ([0, 1, 2].map(|side| of(index, side)), None))
             .collect();
     };
+    let by = |of: fn(&Slot) -> Option<usize>| -> BTreeMap<usize, &Slot> {
+        let slots = slots.iter().rev();
+        slots.filter_map(|slot| Some((of(slot)?, slot))).collect()
+    };
+    let (by_local, by_upstream) = (by(|slot| slot.local), by(|slot| slot.upstream));
     let slot = |index: usize| {
         // Equal text is surer than an equal key: of two elements that exchanged their names the key leads to the wrong one.
         [Likeness::written, Likeness::known]
@@ -62,11 +70,10 @@ pub(super) fn partners<'a>(
             .find_map(|find| {
                 let at = |side: Option<&Likeness>| find(side?, index);
                 let (mine, theirs) = (at(mine.as_ref()), at(theirs.as_ref()));
-                let by_upstream = |slot: &&Slot| theirs.is_some() && slot.upstream == theirs;
-                let by_local = |slot: &&Slot| mine.is_some() && slot.local == mine;
+                work::done(1);
                 // What nobody touched here was taken from upstream as it stands there.
-                let found = slots.iter().find(by_upstream);
-                found.or_else(|| slots.iter().find(by_local))
+                let found = theirs.and_then(|theirs| by_upstream.get(&theirs));
+                found.or_else(|| by_local.get(&mine?)).copied()
             })
     };
     let partners = (0..merged.items().len()).map(|index| match slot(index) {
@@ -85,39 +92,44 @@ pub(super) fn partners<'a>(
 
 /// In a sequence an item that one side moved went at one place and came at another: its comments are those of one item.
 fn moves_joined(mut slots: Vec<Slot>, three: Three<'_>) -> Vec<Slot> {
-    let same = |mine: usize, theirs: usize| {
-        let mine = three.local.and_then(|side| side.at(mine));
-        let theirs = three.upstream.and_then(|side| side.at(theirs));
-        mine.zip(theirs).is_some_and(|(a, b)| same(a, b))
-    };
-    let lone = |slot: &Slot| match (slot.base, slot.local, slot.upstream) {
-        (None, Some(mine), None) => Some((Some(mine), None)),
-        (None, None, Some(theirs)) => Some((None, Some(theirs))),
-        _ => None,
-    };
-    let mut at = 0;
-    while let Some(slot) = slots.get(at).cloned() {
-        let went = |(mine, theirs)| match (slot.local, slot.upstream, mine, theirs) {
-            (Some(mine), None, None, Some(theirs)) => same(mine, theirs),
-            (None, Some(theirs), Some(mine), None) => same(mine, theirs),
-            _ => false,
+    let at = |side: Option<Node<'_>>, at: usize| Some(meaning(side?.at(at)?).0);
+    // What came on one side alone, by what it means: on the other side it may have gone from its old place.
+    let mut came: [BTreeMap<String, VecDeque<usize>>; 2] = Default::default();
+    let [here, there] = &mut came;
+    for (index, slot) in slots.iter().enumerate() {
+        let (all, text) = match (slot.base, slot.local, slot.upstream) {
+            (None, Some(mine), None) => (&mut *here, at(three.local, mine)),
+            (None, None, Some(theirs)) => (&mut *there, at(three.upstream, theirs)),
+            _ => continue,
         };
-        let came = |other: &Slot| lone(other).is_some_and(went);
-        let came = slots.iter().position(came).filter(|_| slot.base.is_some());
-        let Some(came) = came else {
-            at += 1;
+        if let Some(text) = text {
+            all.entry(text).or_default().push_back(index);
+        }
+    }
+    let mut joined = BTreeSet::new();
+    for index in 0..slots.len() {
+        let Some(slot) = slots.get(index).filter(|slot| slot.base.is_some()).cloned() else {
             continue;
         };
-        let other = slots.remove(came);
-        // What stood before it has gone one place further to the front.
-        at = at.saturating_sub(usize::from(came < at));
-        if let Some(slot) = slots.get_mut(at) {
+        let (came, text) = match (slot.local, slot.upstream) {
+            (Some(mine), None) => (&mut *there, at(three.local, mine)),
+            (None, Some(theirs)) => (&mut *here, at(three.upstream, theirs)),
+            _ => continue,
+        };
+        let came = text.and_then(|text| came.get_mut(&text)?.pop_front());
+        let Some((came, other)) = came.and_then(|came| Some((came, slots.get(came).cloned()?)))
+        else {
+            continue;
+        };
+        joined.insert(came);
+        if let Some(slot) = slots.get_mut(index) {
             slot.local = slot.local.or(other.local);
             slot.upstream = slot.upstream.or(other.upstream);
         }
-        at += 1;
     }
-    slots
+    let all = slots.into_iter().enumerate();
+    let all = all.filter(|(index, _)| !joined.contains(index));
+    all.map(|(_, slot)| slot).collect()
 }
 
 /// Which items of a merged list are which of a side.
@@ -171,42 +183,58 @@ impl Likeness {
     }
 }
 
+/// A text that equal values have in common, and the value where it is a map.
+fn meaning(item: Node<'_>) -> (String, Option<Value>) {
+    let value = item.to_value(Reader::V3).ok();
+    let json = value.as_ref().and_then(Value::to_json);
+    let text = json.map_or_else(|| item.source().to_owned(), |json| canonical(&json));
+    (text, value.filter(|value| value.as_map().is_some()))
+}
+
+/// An item that is a map.
+fn map(all: &[(String, Option<Value>)], at: usize) -> Option<&Value> {
+    all.get(at)?.1.as_ref()
+}
+
 /// Pairs the items of lists without keys: equal ones in order; between them maps that are mostly alike, and of the rest as
 /// many as there are.
 fn in_order(merged: Node<'_>, side: Node<'_>) -> Vec<Option<usize>> {
-    let values = |node: Node<'_>| -> Vec<(String, Option<Value>)> {
-        let value = |item: Node<'_>| {
-            let value = item.to_value(Reader::V3).ok();
-            let json = value.as_ref().and_then(Value::to_json);
-            let text = json.map_or_else(|| item.source().to_owned(), |json| canonical(&json));
-            (text, value.filter(|value| value.as_map().is_some()))
-        };
-        node.items().map(value).collect()
-    };
+    let values = |node: Node<'_>| node.items().map(meaning).collect::<Vec<_>>();
     let (here, there) = (values(merged), values(side));
-    let texts = |all: &[(String, Option<Value>)]| -> Vec<String> {
+    let mut partners = vec![None; here.len()];
+    if here.len() + there.len() > sequence::ELEMENTS {
+        return partners;
+    }
+    let texts = |all: &'_ [(String, Option<Value>)]| -> Vec<String> {
         all.iter().map(|(text, _)| text.clone()).collect()
     };
-    let map = |all: &'_ [(String, Option<Value>)], at: usize| all.get(at)?.1.clone();
-    let alike = |a: usize, b: usize| {
+    let mut left = LIKENESSES;
+    let mut alike = |a: usize, b: usize| {
         let (Some(a), Some(b)) = (map(&here, a), map(&there, b)) else {
             return false;
         };
-        let (kept, all) = kept(&b, Some(&a));
+        if left == 0 {
+            return false;
+        }
+        let (kept, all) = kept(b, Some(a));
+        work::done(all);
+        left = left.saturating_sub(all.max(1));
         kept * 2 > all
     };
-    let mut partners = vec![None; here.len()];
     for op in capture_diff_slices(Algorithm::Myers, &texts(&here), &texts(&there)) {
         let (from, to) = (op.old_range(), op.new_range());
         let (equal, as_many) = (op.tag() == DiffTag::Equal, from.len() == to.len());
+        let mut free: BTreeSet<usize> = to.clone().collect();
         for at in from.clone() {
             let beside = to.start + at - from.start;
-            let mut left = to.clone().filter(|to| !partners.contains(&Some(*to)));
             let partner = match map(&here, at) {
                 _ if equal => Some(beside),
-                Some(_) => left.find(|to| alike(at, *to)),
+                Some(_) => free.iter().copied().find(|to| alike(at, *to)),
                 None => Some(beside).filter(|to| as_many && map(&there, *to).is_none()),
             };
+            if let Some(partner) = partner {
+                free.remove(&partner);
+            }
             if let Some(place) = partners.get_mut(at) {
                 *place = partner;
             }

@@ -1,9 +1,12 @@
 //! Making conflicts (V4): what is recorded, what wins, and what gates.
 
+use std::collections::BTreeSet;
+
 use model::{Conflict, ConflictPolicy, ConflictState, ConflictValue, Decision, File, PackagePath};
 use yaml::Node;
 
 use super::options::MergeOptions;
+use super::work;
 use crate::lines::{Excerpt, write};
 use crate::place::{FieldPath, PathStep, conflict_id};
 use crate::values::{file_value, hash, hidden, node_value};
@@ -17,6 +20,8 @@ pub(super) struct Recorder<'o> {
     /// Whether values are recorded as hashes: the resource is a Secret.
     secret: bool,
     conflicts: Vec<Conflict>,
+    /// Resources and paths of what is recorded.
+    places: BTreeSet<(String, String)>,
 }
 
 impl<'o> Recorder<'o> {
@@ -27,6 +32,7 @@ impl<'o> Recorder<'o> {
             resource: String::new(),
             secret: false,
             conflicts: Vec::new(),
+            places: BTreeSet::new(),
         }
     }
 
@@ -47,7 +53,10 @@ impl<'o> Recorder<'o> {
 
     /// Forgets what was recorded since there were `len` conflicts: it did not happen.
     pub(super) fn truncate(&mut self, len: usize) {
-        self.conflicts.truncate(len);
+        let from = len.min(self.conflicts.len());
+        for conflict in self.conflicts.drain(from..) {
+            self.places.remove(&(conflict.resource, conflict.path));
+        }
     }
 
     /// Whether something was recorded since there were `len` conflicts that is about more than form.
@@ -160,19 +169,24 @@ impl<'o> Recorder<'o> {
         self.commented(&FieldPath::default(), sides, decision);
     }
 
-    /// Whether a record since `since` says what became of a comment; where values are hidden, of any.
-    pub(super) fn names_comment(&self, text: &str, since: usize) -> bool {
+    /// The comments of which a record since there were `since` conflicts says what became; `None` where values are hidden: it may be
+    /// any.
+    pub(super) fn named_comments(&self, since: usize) -> Option<BTreeSet<String>> {
         let known = self.conflicts.get(since..).unwrap_or_default();
         let comments = known.iter().filter(|c| c.path.ends_with("#comment"));
-        let mut values = comments.flat_map(|c| [&c.local, &c.upstream]);
-        values.any(|value| match value {
-            ConflictValue::Json(json) => {
-                let known = serde_json::from_str::<String>(json).unwrap_or_default();
-                known.lines().any(|line| line.trim_end() == text)
+        let mut named = BTreeSet::new();
+        for value in comments.flat_map(|c| [&c.local, &c.upstream]) {
+            match value {
+                ConflictValue::Json(json) => {
+                    work::done(1);
+                    let text = serde_json::from_str::<String>(json).unwrap_or_default();
+                    named.extend(text.lines().map(|line| line.trim_end().to_owned()));
+                }
+                ConflictValue::Hash(_) => return None,
+                ConflictValue::Absent => {}
             }
-            ConflictValue::Hash(_) => true,
-            ConflictValue::Absent => false,
-        })
+        }
+        Some(named)
     }
 
     /// Whether values are hidden.
@@ -310,11 +324,11 @@ impl<'o> Recorder<'o> {
         state: ConflictState,
     ) {
         let path = path.to_string();
-        let place = (&self.file, self.resource.as_str(), path.as_str());
         // One place is asked about once, whatever part of the merge comes there again.
-        if self.conflicts.iter().any(|c| c.place() == place) {
+        if !self.places.insert((self.resource.clone(), path.clone())) {
             return;
         }
+        let place = (&self.file, self.resource.as_str(), path.as_str());
         let [base, local, upstream] = values;
         let id = conflict_id(place, &local, &upstream);
         self.conflicts.push(Conflict {

@@ -11,6 +11,7 @@ use yaml::{Document, Limits, Stream};
 
 use super::attach;
 use super::record::Recorder;
+use super::work;
 use crate::schema::Schema;
 use crate::values::{Counts, MERGE_COMMENT, counts, same, standing};
 
@@ -56,7 +57,10 @@ fn lost(
     since: usize,
 ) {
     let mut missing = ledger.missing(&counts(document));
-    missing.retain(|text, _| !record.names_comment(text, since));
+    match record.named_comments(since) {
+        Some(named) => missing.retain(|text, _| !named.contains(*text)),
+        None => return,
+    }
     let decision = match missing.values().any(|mine| *mine) {
         true => Decision::Upstream,
         false => Decision::Local,
@@ -81,28 +85,36 @@ fn marks(document: Document<'_>) -> Vec<&str> {
 fn neighbours<'a>(document: Document<'a>) -> BTreeSet<(&'a str, &'a str)> {
     let text = document.text();
     let first = document.span().start;
-    let neighbour = |comment: yaml::Comment<'a>| {
-        let (start, end) = (comment.span.start - first, comment.span.end - first);
-        let before = text.get(..start).unwrap_or_default();
-        let line = before
-            .rsplit(['\n', '\r'])
-            .next()
-            .unwrap_or_default()
-            .trim();
-        let mut next = text.get(end..).unwrap_or_default().lines().map(str::trim);
-        let near = match line {
-            "" => next.find(|line| !line.is_empty() && !line.starts_with('#')),
-            line => Some(line),
-        };
-        let near = near.unwrap_or_default();
+    let mut all = BTreeSet::new();
+    let mut end = text.len();
+    let mut behind = "";
+    let comments: Vec<yaml::Comment<'a>> = document.comments().collect();
+    // From the end: thousands of comments in a row have one and the same line behind them.
+    for comment in comments.iter().rev() {
+        let (from, to) = (comment.span.start - first, comment.span.end - first);
+        let lines = text.get(to..end).unwrap_or_default();
+        work::done(lines.len());
+        let mut lines = lines.lines().map(str::trim);
+        let next = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+        behind = next.unwrap_or(behind);
+        let before = text.get(..from).unwrap_or_default();
+        let begin = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let line = before.get(begin..).unwrap_or_default().trim();
+        let near = if line.is_empty() { behind } else { line };
+        end = from;
+        if !line.is_empty() {
+            // What those before have behind them is the line that this one stands on.
+            let whole = text.get(begin..to).unwrap_or_default();
+            (end, behind) = (begin, whole.trim());
+        }
         // Items may begin with the same key: what tells them apart is the value.
         let key = match near.starts_with("- ") {
             true => near,
             false => near.split(": ").next().unwrap_or(near),
         };
-        (comment.text.trim_end(), key)
-    };
-    document.comments().map(neighbour).collect()
+        all.insert((comment.text.trim_end(), key));
+    }
+    all
 }
 
 /// The comments of base, local and upstream.

@@ -1,14 +1,22 @@
 //! Elements of a list that got another name: known again by most of what they hold (M13b). Nothing is merged here.
 
-use yaml::{Node, Reader};
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use yaml::{Node, Reader, Value};
 
 use super::identify::Elements;
 use super::three::Three;
+use super::work;
 use crate::place::PathStep;
 use crate::values::{kept, same};
 
 /// Of how many scalars most must be left for an element to be known again by them.
 const ENOUGH: usize = 3;
+
+/// How many scalars are compared at most to find which element became which: each former one is held against each new one. Of
+/// lists in which more would have to be, nobody says that they pair.
+const MOST: usize = 1_000_000;
 
 impl Elements {
     /// Pairs the one element of this base that has no partner on a side with the one there that is new, where most of
@@ -36,7 +44,10 @@ impl Elements {
         let old = old.and_then(|side| side.at(from));
         let alike = old
             .zip(new.and_then(|side| side.at(to)))
-            .and_then(|(old, new)| alike(step, old, new))
+            .and_then(|(old, new)| {
+                let value = |node: Node<'_>| node.to_value(Reader::V3).ok();
+                Some(alike(step, &value(old)?, &value(new)?))
+            })
             .is_some_and(|(kept, all)| {
                 // What was taken away on the other side is a question, however little it holds.
                 all >= ENOUGH && kept * 3 >= all * 2 || deleted && all > 0 && kept == all
@@ -57,22 +68,38 @@ impl Elements {
         let all = to_local.iter().zip(to_upstream.iter()).zip(0..);
         let gone: Vec<usize> = all
             .filter_map(|((mine, theirs), at)| (mine.is_none() && theirs.is_none()).then_some(at))
+            .filter(|at| self.steps.get(*at).is_some_and(is_named))
             .collect();
         let mut new = [new_ones(local, to_local), new_ones(upstream, to_upstream)];
+        if gone.is_empty() || new.iter().any(Vec::is_empty) {
+            return Some(());
+        }
+        let old = Values::of(three.base, &gone);
+        if old.scalars() * new.iter().map(Vec::len).sum::<usize>() > MOST {
+            // Any of them may be two names of one element: the list is one value.
+            return None;
+        }
+        let values = |side: Option<Node<'_>>, new: &[usize]| Values::of(side, new);
+        let (mine, theirs) = (
+            values(three.local, &new[0]),
+            values(three.upstream, &new[1]),
+        );
         let mut two_names = false;
         for from in gone {
             let Some(step) = self.steps.get(from) else {
                 continue;
             };
-            let likest = |side: Option<Node<'_>>, new: &[usize], half: bool| -> Option<usize> {
-                likest(step, three.base?.at(from)?, side?, new, half)
+            let Some(old) = old.0.get(&from) else {
+                continue;
             };
-            let mine = likest(three.local, &new[0], false);
-            let theirs = likest(three.upstream, &new[1], false);
+            let likest = |side: &Values, new: &[usize], half| likest(step, old, side, new, half);
+            let (local_values, upstream_values) = (&mine, &theirs);
+            let mine = likest(local_values, &new[0], false);
+            let theirs = likest(upstream_values, &new[1], false);
             // Of one that is known again on one side, half is enough on the other.
             let half = mine.is_some() || theirs.is_some();
-            let mine = mine.or_else(|| likest(three.local, &new[0], half));
-            let theirs = theirs.or_else(|| likest(three.upstream, &new[1], half));
+            let mine = mine.or_else(|| likest(local_values, &new[0], half));
+            let theirs = theirs.or_else(|| likest(upstream_values, &new[1], half));
             // One name on both sides is one element, even if one of them changed most of it.
             let named = |side: &Self, other: &Self, at: usize, new: &[usize]| {
                 let index = other.find(side.steps.get(at)?)?;
@@ -108,24 +135,26 @@ impl Elements {
         [(local, to_local), (upstream, to_upstream)]: [(&Self, &[Option<usize>]); 2],
         three: Three<'_>,
     ) -> Option<()> {
-        let former = |partners: &[Option<usize>], side: Option<Node<'_>>, at: usize| {
-            let gone = (0..partners.len()).filter(|from| partners.get(*from) == Some(&None));
-            gone.into_iter().find(|from| {
-                let known = || {
-                    likest(
-                        self.steps.get(*from)?,
-                        three.base?.at(*from)?,
-                        side?,
-                        &[at],
-                        false,
-                    )
-                };
-                known().is_some()
-            })
+        let gone = |partners: &[Option<usize>]| -> Values {
+            let gone = partners.iter().enumerate().filter(|(_, to)| to.is_none());
+            let gone: Vec<usize> = gone.map(|(from, _)| from).collect();
+            Values::of(three.base, &gone)
         };
+        let former = |gone: &Values, side: Option<Node<'_>>, at: usize| {
+            let value = Values::of(side, &[at]);
+            let mut gone = gone.0.iter();
+            let known = |(from, old): &(&usize, &Value)| {
+                let step = self.steps.get(**from);
+                step.is_some_and(|step| likest(step, old, &value, &[at], false).is_some())
+            };
+            gone.find(known).map(|(from, _)| *from)
+        };
+        let gone = LazyCell::new(|| [gone(to_local), gone(to_upstream)]);
+        let taken: BTreeSet<usize> = to_upstream.iter().flatten().copied().collect();
+        let mut left = MOST;
         for mine in new_ones(local, to_local) {
             let theirs = local.steps.get(mine).and_then(|own| upstream.find(own));
-            let Some(theirs) = theirs.filter(|at| !to_upstream.contains(&Some(*at))) else {
+            let Some(theirs) = theirs.filter(|at| !taken.contains(at)) else {
                 continue;
             };
             let new = three.local.and_then(|side| side.at(mine));
@@ -134,9 +163,11 @@ impl Elements {
             if equal.is_some_and(|(mine, theirs)| same(mine, theirs)) {
                 continue;
             }
+            let [from_local, from_upstream] = &*gone;
+            left = left.checked_sub(from_local.scalars() + from_upstream.scalars())?;
             // A new one there and a renamed one here, or two different former ones: merged, one would vanish in the other.
-            let was = former(to_local, three.local, mine);
-            if was != former(to_upstream, three.upstream, theirs) {
+            let was = former(from_local, three.local, mine);
+            if was != former(from_upstream, three.upstream, theirs) {
                 return None;
             }
         }
@@ -151,14 +182,22 @@ fn is_named(step: &PathStep) -> bool {
         if matches!(keys.as_slice(), [(key, _)] if key == "name"))
 }
 
+/// What some elements of a side mean, read once.
+struct Values(BTreeMap<usize, Value>);
+
+impl Values {
+    fn of(side: Option<Node<'_>>, elements: &[usize]) -> Self {
+        let value = |at: &usize| Some((*at, side?.at(*at)?.to_value(Reader::V3).ok()?));
+        Self(elements.iter().filter_map(value).collect())
+    }
+
+    fn scalars(&self) -> usize {
+        self.0.values().map(|value| kept(value, None).1).sum()
+    }
+}
+
 /// Of the new elements of a side the one that holds most of what a former one held, if that is enough to know it again.
-fn likest(
-    step: &PathStep,
-    old: Node<'_>,
-    side: Node<'_>,
-    new: &[usize],
-    half: bool,
-) -> Option<usize> {
+fn likest(step: &PathStep, old: &Value, side: &Values, new: &[usize], half: bool) -> Option<usize> {
     if !is_named(step) {
         return None;
     }
@@ -169,7 +208,8 @@ fn likest(
     };
     let mut best = None;
     for at in new {
-        let same = side.at(*at).and_then(|item| alike(step, old, item));
+        work::done(1);
+        let same = side.0.get(at).map(|item| alike(step, old, item));
         let Some((kept, _)) = same.filter(|same| enough(*same)) else {
             continue;
         };
@@ -197,9 +237,9 @@ fn left(partners: &[Option<usize>]) -> Option<usize> {
 
 /// The elements of a side that are nobody's partners.
 fn new_ones(side: &Elements, partners: &[Option<usize>]) -> Vec<usize> {
+    let taken: BTreeSet<usize> = partners.iter().flatten().copied().collect();
     let all = 0..side.steps.len();
-    all.filter(|index| !partners.contains(&Some(*index)))
-        .collect()
+    all.filter(|index| !taken.contains(index)).collect()
 }
 
 /// The only element of a side that is nobody's partner.
@@ -208,12 +248,11 @@ fn new_one(side: &Elements, partners: &[Option<usize>]) -> Option<usize> {
 }
 
 /// How many scalars of an element, its keys not counted, stand in another one, and how many there are.
-fn alike(step: &PathStep, old: Node<'_>, new: Node<'_>) -> Option<(usize, usize)> {
+fn alike(step: &PathStep, old: &Value, new: &Value) -> (usize, usize) {
     let keys = match step {
         PathStep::Element(keys) => keys.len(),
         _ => 0,
     };
-    let value = |node: Node<'_>| node.to_value(Reader::V3).ok();
-    let (kept, all) = kept(&value(old)?, value(new).as_ref());
-    Some((kept, all.saturating_sub(keys)))
+    let (kept, all) = kept(old, Some(new));
+    (kept, all.saturating_sub(keys))
 }

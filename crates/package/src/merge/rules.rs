@@ -45,11 +45,14 @@ pub(super) fn merge(
             return Some(merged);
         }
         record.truncate(since);
-        rules.broken.retain(|path| !whole.contains(path));
+        rules
+            .broken
+            .retain(|path| whole.binary_search(path).is_err());
         if rules.broken.is_empty() {
             return None;
         }
         whole.append(&mut rules.broken);
+        whole.sort();
     }
 }
 

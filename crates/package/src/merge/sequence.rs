@@ -11,7 +11,7 @@ use crate::place::PathStep;
 use crate::values::{canonical, kept};
 
 /// How many elements may differ before a list is not compared element by element any more.
-const ELEMENTS: usize = 4000;
+pub(super) const ELEMENTS: usize = 4000;
 
 /// Elements that become others.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@ mod packages;
 mod remarks;
 mod sequences;
 mod wholes;
+mod work;
 
 use std::sync::Arc;
 

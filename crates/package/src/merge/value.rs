@@ -145,7 +145,7 @@ fn both<'a>(
     let old = old.map(|base| base.target().unwrap_or(base));
     let like = old.is_none_or(|old| old.kind() == local.kind());
     match (local.kind(), upstream.kind()) {
-        _ if !like || walk.whole.contains(&at.field) => {}
+        _ if !like || walk.whole.binary_search(&at.field).is_ok() => {}
         (NodeKind::Mapping, NodeKind::Mapping)
             if old.is_some() || !apart(local, upstream, known) =>
         {

@@ -52,7 +52,8 @@ pub(super) struct DocumentMerge<'a, 'r, 'o> {
     pub(super) ops: Vec<Op<'a>>,
     /// Fields that are not merged: paths that stay as they are locally.
     pub(super) own: &'static [&'static [&'static str]],
-    /// Lists and maps that merge as one value, because what is in them came together to what no rule allows (M13b).
+    /// Lists and maps that merge as one value, because what is in them came together to what no rule allows
+    /// (M13b); sorted.
     pub(super) whole: &'r [FieldPath],
 }
 

@@ -149,8 +149,12 @@ pub(crate) fn kept(base: &Value, side: Option<&Value>) -> (usize, usize) {
     let sum = |(a, b): (usize, usize), (c, d): (usize, usize)| (a + c, b + d);
     match base {
         Value::Map(fields) => {
+            let others = side.and_then(Value::as_map).unwrap_or_default();
+            // Of many fields each is looked up, not searched; of equal names the first one counts.
+            let others = others.iter().rev();
+            let others: BTreeMap<&str, &Value> = others.map(|(k, v)| (k.as_str(), v)).collect();
             let each = fields.iter();
-            let each = each.map(|(name, value)| kept(value, side.and_then(|side| side.get(name))));
+            let each = each.map(|(name, value)| kept(value, others.get(name.as_str()).copied()));
             each.fold((0, 0), sum)
         }
         Value::Seq(items) => {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Edit;
+use super::aliases::Aliases;
 use super::change::Op;
 use super::lower;
 use super::lowered::Lowered;
@@ -16,15 +17,15 @@ use super::splice;
 use crate::error::{Error, ErrorKind};
 use crate::path::Path;
 use crate::stream::Stream;
-use crate::tree::{Id, NONE, NodeKind};
+use crate::tree::{Id, NONE};
 
 /// Changes that are gathered for the first step. As long as they go together, each next step takes twice as many, so
-/// that a document is written few times; where they do not, few were gathered in vain.
+/// that a document is written few times; where they do not, half as many are tried, down to one alone.
 const FIRST: usize = 64;
 
-/// How many bytes of a document are read and written at most for edits that do not go together: each costs the whole text, and
-/// whoever wrote the text must not decide how long we work.
-const MOST_ALONE: usize = 1024 * 1024 * 1024;
+/// How many bytes of a document are read and written at most for the edits of one call: each step costs the whole text, and
+/// whoever wrote the text must not decide how long we work. What goes together needs few steps.
+const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 /// Applies edits in order.
 pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Stream, Error> {
@@ -49,33 +50,39 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
     let mut stream = stream.clone();
     let mut work: VecDeque<Cow<'_, Edit>> = edits.iter().map(Cow::Borrowed).collect();
     let mut most = FIRST;
-    let mut left = MOST_ALONE;
+    let mut left = MOST_BYTES;
     while !work.is_empty() {
+        left = left.checked_sub(stream.text().len()).ok_or_else(|| {
+            let message = "too many edits of a text of this length have to be made one by one";
+            stream.error(ErrorKind::Limit, doc, 0, message)
+        })?;
         let step = gather(&stream, doc, &mut work, most);
-        let together = match step.ops.as_slice() {
-            [] => None,
-            [_] => None,
-            ops => splice::batch(&stream, doc, ops).ok(),
-        };
-        if let Some(next) = together {
-            stream = next;
-            most = most.saturating_mul(2);
+        if step.ops.len() > 1 {
+            match splice::batch(&stream, doc, &step.ops) {
+                Ok(next) => {
+                    stream = next;
+                    most = most.saturating_mul(2);
+                }
+                Err(_) => {
+                    // One that does not go with the others must not cost each of them a step of its own.
+                    most = step.ops.len() / 2;
+                    for edit in step.edits.into_iter().rev() {
+                        work.push_front(edit);
+                    }
+                }
+            }
             continue;
         }
-        most = FIRST;
-        // One alone, or several that do not go together: one after the other.
+        // One alone, or what prepares the way for others.
         let mut alone = step.edits;
         if alone.is_empty() {
             alone.extend(work.pop_front());
         }
         for edit in alone {
-            left = left.checked_sub(stream.text().len()).ok_or_else(|| {
-                let message = "too many edits of a text of this length have to be made one by one";
-                stream.error(ErrorKind::Limit, doc, 0, message)
-            })?;
             stream = lower::apply(&stream, doc, &edit)
                 .map_err(|error| error.within(&edit.to_string()))?;
         }
+        most = most.max(2);
     }
     Ok(stream)
 }
@@ -134,14 +141,20 @@ fn gather<'e>(
     if work.len() < 2 && !matches!(work.front().map(Cow::as_ref), Some(Edit::Set { .. })) {
         return step;
     }
-    let tree = stream.tree(doc);
-    // A change of an anchored node is seen elsewhere.
-    if tree.root == NONE || tree.nodes.iter().any(|node| node.kind == NodeKind::Alias) {
+    if stream.tree(doc).root == NONE {
         return step;
     }
+    let Some(aliases) = Aliases::of(stream, doc) else {
+        return step;
+    };
     while step.ops.len() < most {
         let Some(edit) = work.pop_front() else { break };
         let path = edit.path();
+        // What the first one sees nothing was changed before.
+        if !step.ops.is_empty() && aliases.are_seen_by(&edit) {
+            work.push_front(edit);
+            break;
+        }
         if let Some(siblings) = step.siblings_of(&edit) {
             let Some(op) = joined(stream, doc, siblings, &edit) else {
                 work.push_front(edit);
@@ -211,3 +224,6 @@ fn depth(tree: &crate::tree::Tree, mut node: Id) -> usize {
     }
     depth
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,20 +41,32 @@ impl<'a> View<'a> {
         self.text.as_bytes()
     }
 
+    /// Where line breaks stand. A long line holds thousands of entries, and each asks where it begins.
+    fn breaks(&self) -> &'a [u32] {
+        self.tree.breaks.get_or_init(|| {
+            let bytes = (0..).zip(self.bytes());
+            let breaks = bytes.filter(|(_, byte)| matches!(byte, b'\n' | b'\r'));
+            breaks.map(|(at, _)| at).collect()
+        })
+    }
+
+    /// The first line break at a place or behind it, counted from 0.
+    fn next_break(&self, at: usize) -> usize {
+        let before = |place: &u32| (*place as usize) < at;
+        self.breaks().partition_point(before)
+    }
+
     /// Where the line of a place begins.
     pub(crate) fn line_start(&self, at: usize) -> usize {
-        self.bytes()[..at]
-            .iter()
-            .rposition(|b| matches!(b, b'\n' | b'\r'))
-            .map_or(0, |at| at + 1)
+        let before = self.next_break(at).checked_sub(1);
+        let before = before.and_then(|before| self.breaks().get(before));
+        before.map_or(0, |place| *place as usize + 1)
     }
 
     /// Where the line of a place ends, line break excluded.
     pub(crate) fn line_end(&self, at: usize) -> usize {
-        self.bytes()[at..]
-            .iter()
-            .position(|b| matches!(b, b'\n' | b'\r'))
-            .map_or(self.text.len(), |length| at + length)
+        let end = self.breaks().get(self.next_break(at));
+        end.map_or(self.text.len(), |place| *place as usize)
     }
 
     /// The place behind the line break that stands at a place.
@@ -82,9 +94,7 @@ impl<'a> View<'a> {
 
     pub(crate) fn same_line(&self, a: usize, b: usize) -> bool {
         let (a, b) = (a.min(b), a.max(b));
-        !self.bytes()[a..b]
-            .iter()
-            .any(|b| matches!(b, b'\n' | b'\r'))
+        self.line_end(a) >= b
     }
 
     /// The line break in use around a place: that of its line, else that of the line before, else the first one.

@@ -4,6 +4,7 @@
 //! as patches of byte ranges, parsed again, and compared with what was asked for before anybody sees it. Bytes
 //! outside the patches are copied, so they cannot change.
 
+mod aliases;
 mod attached;
 mod batch;
 mod change;
@@ -287,7 +288,11 @@ impl Stream {
 
     /// The stream with another text for one document, which must still be one document.
     pub(crate) fn with_doc(&self, doc: usize, text: &str) -> Result<Self, Error> {
-        let anchors = self.anchors_before(doc);
+        // Of many documents each is written in its turn: what stands in all others is looked at only where it may be meant.
+        let anchors = match text.contains('*') {
+            true => self.anchors_before(doc),
+            false => Vec::new(),
+        };
         let parsed = parse::parse(text, self.limits(), &anchors)?;
         let [new] = parsed.as_slice() else {
             return Err(Error::at(
@@ -328,7 +333,8 @@ impl Stream {
         let docs: Vec<Doc> = docs.collect();
         let far = docs[doc + 1..].iter().any(|later| {
             let mut nodes = later.tree.nodes.iter();
-            nodes.any(|node| node.kind == NodeKind::Alias && node.children.start == NONE)
+            later.tree.aliases
+                && nodes.any(|node| node.kind == NodeKind::Alias && node.children.start == NONE)
         });
         if far {
             // A later document refers to an anchor of an earlier one, perhaps of this one.

@@ -35,6 +35,11 @@ impl Siblings {
         }
     }
 
+    /// Whether an edit puts something into a collection.
+    pub(super) fn adds(edit: &Edit) -> bool {
+        !matches!(edit, Edit::Remove { .. }) && Self::collection(edit).is_some()
+    }
+
     /// The first change of a collection, if others may join it.
     pub(super) fn first(edit: &Edit, op: &Op) -> Option<Self> {
         Self::collection(edit)?;

@@ -21,14 +21,11 @@ pub(super) fn context(view: View<'_>, parent: Id) -> Context {
         return Context::Block;
     }
     let tree = view.tree;
-    let flow = tree.node(tree.root).style == Style::Flow;
-    if flow
-        && tree
-            .nodes
-            .iter()
-            .enumerate()
-            .all(|(id, node)| is_json(view, id as Id, node))
-    {
+    let json = || {
+        let mut nodes = (0..).zip(&tree.nodes);
+        tree.node(tree.root).style == Style::Flow && nodes.all(|(id, node)| is_json(view, id, node))
+    };
+    if *tree.json.get_or_init(json) {
         Context::Json
     } else {
         Context::Flow

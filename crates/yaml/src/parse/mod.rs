@@ -58,6 +58,21 @@ fn documents(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result
         );
         return Err(Error::at(ErrorKind::Limit, text, 0, message));
     }
+    read(text.len());
     gate::characters(text)?;
     Parser::new(text, limits.effective_depth(), outer).documents(first)
+}
+
+/// So many bytes are parsed; counted in tests.
+#[inline]
+fn read(bytes: usize) {
+    #[cfg(test)]
+    READ.with(|read| read.set(read.get() + bytes));
+    #[cfg(not(test))]
+    let _: usize = bytes;
+}
+
+#[cfg(test)]
+thread_local! {
+    pub(crate) static READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

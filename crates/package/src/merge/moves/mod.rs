@@ -4,6 +4,7 @@
 //! the new place, too. So local edits follow, and whatever is recorded names the new place. Nothing is merged here.
 //! Where nothing moved, nothing is copied.
 
+mod documents;
 mod files;
 mod moved;
 mod resources;

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{ConflictState, File, FileMode, Files, PackagePath};
+use model::{Conflict, ConflictState, Files, PackagePath};
 use yaml::{Limits, Stream};
 
-use super::super::join::join;
 use super::super::options::MergeOptions;
+use super::super::work;
+use super::documents::{Beside, Opened};
 use super::moved::{Moved, goes};
 use super::sight::{self, By, Changes, Known, Within};
 use crate::ignore::Ignore;
-use crate::values::{ResourceIdentity, identity, same_but_marks};
+use crate::values::{ResourceIdentity, same_but_marks};
 
 /// Puts moved resources into their new files on all sides: first within their packages, then from one package into another.
 pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[Ignore; 3]) {
@@ -54,31 +55,24 @@ fn follow_within(
     }
     let homes = [base, local, upstream].map(|files| places(files, &candidates, ignored, within));
     let mut opened = [base, local, upstream].map(Opened::new);
-    for known in candidates {
-        let mut conflicts = Vec::new();
-        let here = homes
-            .each_ref()
-            .map(|homes| match homes.get(known).map(Vec::as_slice) {
-                None | Some([]) => Ok(None),
-                Some([path]) => Ok(Some(*path)),
-                Some(_) => Err(()),
-            });
-        let [Ok(base), Ok(local), Ok(upstream)] = here else {
-            continue; // What stands twice is not the same thing elsewhere.
-        };
-        let (_, id) = known;
-        let places = [base, local, upstream];
-        if let Some(at) = goes(places, &id.record(), options, &mut conflicts)
-            && put(&mut opened, id, places, &at).is_some()
-        {
-            if base.is_none() && added_alike(&mut opened, id, &at) {
-                // M16: what both added alike is no conflict, and where it stands nobody's question.
-                let noted = conflicts.iter_mut();
-                noted.for_each(|conflict| conflict.state = ConflictState::Recorded);
-            }
-            moved.conflicts.extend(conflicts);
+    let mut told: Vec<(usize, Vec<Conflict>)> = Vec::new();
+    for going in goings(&candidates, &homes, &mut opened, options) {
+        let Going { nth, id, .. } = going;
+        let mut conflicts = going.conflicts;
+        if put(&mut opened, id, going.places, &going.at).is_none() {
+            continue;
         }
+        let [base, ..] = going.places;
+        if base.is_none() && added_alike(&mut opened, id, &going.at) {
+            // M16: what both added alike is no conflict, and where it stands nobody's question.
+            let noted = conflicts.iter_mut();
+            noted.for_each(|conflict| conflict.state = ConflictState::Recorded);
+        }
+        told.push((nth, conflicts));
     }
+    told.sort_by_key(|(nth, _)| *nth);
+    let told = told.into_iter().flat_map(|(_, conflicts)| conflicts);
+    moved.conflicts.extend(told);
     for (files, opened) in moved.sides.iter_mut().zip(opened) {
         for (path, file) in opened.changed() {
             match file {
@@ -90,6 +84,56 @@ fn follow_within(
     crossing
 }
 
+/// A resource that goes to another file on one side or more.
+struct Going<'k> {
+    /// Which of the candidates it is: conflicts are told in their order.
+    nth: usize,
+    id: &'k ResourceIdentity,
+    places: [Option<&'k PackagePath>; 3],
+    at: PackagePath,
+    conflicts: Vec<Conflict>,
+}
+
+/// What goes where, in the order in which it stands where it goes to: each finds its neighbour there at once.
+fn goings<'k>(
+    candidates: &BTreeSet<&'k Known<'k>>,
+    homes: &[Homes<'k>; 3],
+    opened: &mut [Opened<'_>; 3],
+    options: &MergeOptions,
+) -> Vec<Going<'k>> {
+    let mut all: Vec<((Option<usize>, usize), Going<'k>)> = Vec::new();
+    for (nth, known) in candidates.iter().enumerate() {
+        let mut conflicts = Vec::new();
+        let here = homes
+            .each_ref()
+            .map(|homes| match homes.get(*known).map(Vec::as_slice) {
+                None | Some([]) => Ok(None),
+                Some([path]) => Ok(Some(*path)),
+                Some(_) => Err(()),
+            });
+        let [Ok(base), Ok(local), Ok(upstream)] = here else {
+            continue; // What stands twice is not the same thing elsewhere.
+        };
+        let id = &known.1;
+        let places = [base, local, upstream];
+        let Some(at) = goes(places, &id.record(), options, &mut conflicts) else {
+            continue;
+        };
+        let side = places.iter().position(|place| *place == Some(&at));
+        let place = side.and_then(|side| opened.get_mut(side)?.open(&at)?.position(id));
+        let going = Going {
+            nth,
+            id,
+            places,
+            at,
+            conflicts,
+        };
+        all.push(((place, nth), going));
+    }
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, going)| going).collect()
+}
+
 /// Whether local and upstream hold a resource in a file with equal values.
 fn added_alike(
     [_, local, upstream]: &mut [Opened<'_>; 3],
@@ -97,9 +141,8 @@ fn added_alike(
     at: &PackagePath,
 ) -> bool {
     let read = |side: &mut Opened<'_>| {
-        let documents = side.open(at)?;
-        let (_, text) = documents.parts.get(documents.position(id)?)?;
-        Stream::parse(text.as_str(), &Limits::default()).ok()
+        let text = side.open(at)?.text(id)?;
+        Stream::parse(text, &Limits::default()).ok()
     };
     let (Some(local), Some(upstream)) = (read(local), read(upstream)) else {
         return false;
@@ -109,21 +152,25 @@ fn added_alike(
 }
 
 /// The files of a side in which resources stand.
+type Homes<'f> = BTreeMap<Known<'f>, Vec<&'f PackagePath>>;
+
+/// The files of a side in which the wanted resources stand.
 fn places<'f, 'k>(
     files: &'f Files,
     wanted: &BTreeSet<&'k Known<'k>>,
     ignored: &[Ignore; 3],
     within: Within,
-) -> BTreeMap<Known<'f>, Vec<&'f PackagePath>> {
+) -> Homes<'f> {
     let packages = sight::packages(files);
-    let mut homes: BTreeMap<Known<'f>, Vec<&'f PackagePath>> = BTreeMap::new();
+    let mut homes = Homes::new();
     for (path, file) in files
         .iter()
         .filter(|(path, _)| sight::holds_resources(path, ignored))
     {
+        let package = within.package(&packages, path);
         for id in sight::all(Some(file), By::Comment) {
-            let known = (within.package(&packages, path), id);
-            if wanted.iter().any(|wanted| **wanted == known) {
+            let known = (package, id);
+            if wanted.contains(&known) {
                 homes.entry(known).or_default().push(path);
             }
         }
@@ -139,146 +186,50 @@ fn put(
     at: &PackagePath,
 ) -> Option<()> {
     // First every side is looked at, then all are changed: moved on one side alone a resource would be gone there and new here.
-    let mut order = None;
-    for (side, place) in sides.iter_mut().zip(places) {
+    let mut like = None;
+    for (number, (side, place)) in sides.iter_mut().zip(places).enumerate() {
         let Some(place) = place else { continue };
         side.open(place)?.position(id)?;
         let target = side.open(at)?;
         if place == at {
-            order = order.or_else(|| Some(target.order()));
+            like = like.or(Some(number));
         } else if target.position(id).is_some() {
             return None;
         }
     }
-    let order = order?;
-    for (side, place) in sides.iter_mut().zip(places) {
+    let like = like?;
+    for number in (0..sides.len()).filter(|number| *number != like) {
+        let place = places.get(number).copied().flatten();
         let Some(place) = place.filter(|place| *place != at) else {
             continue;
         };
-        let (document, mode) = side.open(place)?.take(id)?;
-        side.open(at)?.put(document, &order, mode);
+        let part = sides.get_mut(number)?.open(place)?.take(id)?;
+        let beside = beside(sides, [like, number], id, at);
+        sides.get_mut(number)?.open(at)?.put(part, beside);
     }
     Some(())
 }
 
-/// A document's identity and text.
-type Part = (ResourceIdentity, String);
-
-/// A file as its documents.
-struct Documents {
-    parts: Vec<Part>,
-    /// Whether its first document begins with `---`.
-    explicit: bool,
-    /// `None` for a file that is not there yet.
-    mode: Option<FileMode>,
-    changed: bool,
-}
-
-impl Documents {
-    /// `None` where the documents cannot be told apart (M6, M7).
-    fn read(file: Option<&File>) -> Option<Self> {
-        let Some(file) = file else {
-            return Some(Self {
-                parts: Vec::new(),
-                explicit: false,
-                mode: None,
-                changed: false,
-            });
-        };
-        let stream = Stream::parse(file.as_text()?, &Limits::default()).ok()?;
-        let parts: Vec<Part> = stream
-            .documents()
-            .map(|d| (identity(d.root()), d.text().to_owned()))
-            .collect();
-        let mut ids: Vec<&ResourceIdentity> = parts.iter().map(|(id, _)| id).collect();
-        ids.sort();
-        let twice = ids.windows(2).any(|pair| pair.first() == pair.last());
-        (!twice && !parts.is_empty()).then(|| Self {
-            explicit: parts
-                .first()
-                .is_some_and(|(_, text)| text.starts_with("---")),
-            parts,
-            mode: Some(file.mode()),
-            changed: false,
-        })
-    }
-
-    fn position(&self, id: &ResourceIdentity) -> Option<usize> {
-        self.parts.iter().position(|(other, _)| other == id)
-    }
-
-    fn order(&self) -> Vec<ResourceIdentity> {
-        self.parts.iter().map(|(id, _)| id.clone()).collect()
-    }
-
-    fn take(&mut self, id: &ResourceIdentity) -> Option<(Part, FileMode)> {
-        let at = self.position(id)?;
-        self.changed = true;
-        Some((self.parts.remove(at), self.mode.unwrap_or_default()))
-    }
-
-    /// Behind what it follows where it came from, else before what follows it.
-    fn put(&mut self, part: Part, order: &[ResourceIdentity], mode: FileMode) {
-        let own = order
-            .iter()
-            .position(|id| *id == part.0)
-            .unwrap_or(order.len());
-        let (before, after) = order.split_at(own);
-        let preceding = before.iter().rev().find_map(|id| self.position(id));
-        let following = after.iter().skip(1).find_map(|id| self.position(id));
-        let at = preceding
-            .map(|at| at + 1)
-            .or(following)
-            .unwrap_or(self.parts.len());
-        self.parts.insert(at, part);
-        // A file that only the move makes has the mode of the one that the resource left.
-        self.mode.get_or_insert(mode);
-        self.changed = true;
-    }
-}
-
-/// The files of a side that were looked into.
-struct Opened<'f> {
-    files: &'f Files,
-    opened: BTreeMap<PackagePath, Option<Documents>>,
-}
-
-impl<'f> Opened<'f> {
-    fn new(files: &'f Files) -> Self {
-        Self {
-            files,
-            opened: BTreeMap::new(),
+/// Where a resource goes in a file of one side: behind what it follows on the other, else before what follows it there.
+fn beside(
+    sides: &mut [Opened<'_>; 3],
+    [like, number]: [usize; 2],
+    id: &ResourceIdentity,
+    at: &PackagePath,
+) -> Option<Beside> {
+    for forwards in [false, true] {
+        let mut next = Some(id.clone());
+        while let Some(id) = next {
+            work::done(1);
+            next = sides.get_mut(like)?.open(at)?.neighbour(&id, forwards);
+            let there = sides.get_mut(number)?.open(at)?;
+            if let Some(place) = next.as_ref().and_then(|id| there.position(id)) {
+                return Some(match forwards {
+                    false => Beside::Behind(place),
+                    true => Beside::Before(place),
+                });
+            }
         }
     }
-
-    fn open(&mut self, path: &PackagePath) -> Option<&mut Documents> {
-        let read = || Documents::read(self.files.get(path));
-        self.opened
-            .entry(path.clone())
-            .or_insert_with(read)
-            .as_mut()
-    }
-
-    /// The files that changed; `None` for one of which nothing is left.
-    fn changed(self) -> impl Iterator<Item = (PackagePath, Option<File>)> {
-        let changed = self.opened.into_iter().filter_map(|(path, documents)| {
-            let documents = documents.filter(|documents| documents.changed)?;
-            Some((path, documents))
-        });
-        changed.map(|(path, documents)| {
-            let Documents {
-                parts,
-                explicit,
-                mode,
-                ..
-            } = documents;
-            // A file from which everything went is no file any more, as on the side that moved it.
-            let text = join(parts.iter().map(|(_, text)| text.as_str()), explicit);
-            let file = File::New {
-                mode: mode.unwrap_or_default(),
-                bytes: text.into_bytes().into(),
-            };
-            (path, (!parts.is_empty()).then_some(file))
-        })
-    }
+    None
 }

@@ -1,7 +1,7 @@
 //! Who the resources of a file are. Where each line says plainly what it is, they tell enough to see that nothing moved; a
 //! file that is written in any other way is parsed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{File, Files, PackagePath};
 
@@ -100,11 +100,13 @@ impl<'f> Changes<'f> {
                 continue;
             }
             let (was, is) = (all(before, by), all(after, by));
-            for id in is.iter().filter(|id| !was.contains(id)) {
+            let sets = [&was, &is].map(|ids| ids.iter().collect());
+            let [old_ids, new_ids]: [BTreeSet<&ResourceIdentity>; 2] = sets;
+            for id in is.iter().filter(|id| !old_ids.contains(id)) {
                 let known = (within.package(&new, path), id.clone());
                 changes.came.entry(known).or_default().push(path);
             }
-            for id in was.iter().filter(|id| !is.contains(id)) {
+            for id in was.iter().filter(|id| !new_ids.contains(id)) {
                 let known = (within.package(&old, path), id.clone());
                 changes.left.entry(known).or_default().push(path);
             }
@@ -114,10 +116,14 @@ impl<'f> Changes<'f> {
 
     /// Whether a resource left one package and came into another.
     pub(super) fn crossing(&self) -> bool {
+        let mut packages: BTreeMap<&ResourceIdentity, BTreeSet<&str>> = BTreeMap::new();
+        for (to, id) in self.came.keys() {
+            packages.entry(id).or_default().insert(to);
+        }
         let mut left = self.left.keys();
         left.any(|(from, id)| {
-            let mut came = self.came.keys();
-            came.any(|(to, other)| from != to && id == other)
+            let mut came = packages.get(id).into_iter().flatten();
+            came.any(|to| from != to)
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Identities that a result holds twice, and no side did (M23).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Conflict, Files, PackagePath};
+use model::{Conflict, ConflictValue, Files, PackagePath};
 use yaml::{Limits, Stream};
 
 use super::super::options::MergeOptions;
@@ -10,7 +10,7 @@ use super::super::record::Recorder;
 use super::super::sides::Sides;
 use super::sight::{self, By, Changes, Known, Within, fields};
 use crate::ignore::Ignore;
-use crate::values::{is_secret, node_value};
+use crate::values::{ResourceIdentity, is_secret, node_value};
 
 /// Records what stands in a merged package twice although each side holds it once: local came by one, upstream by the
 /// other. Both stay, and somebody has to say which.
@@ -38,11 +38,9 @@ pub(in super::super) fn stands_twice(
     let [base, local, upstream] = sides.all().map(|files| holding(files, &both, ignored));
     let result = holding(merged, &both, ignored);
     let mut conflicts = Vec::new();
+    let mut written = [sides.local, sides.upstream].map(Written::of);
     for known in both {
-        let of = |all: &[(Known<'_>, PackagePath)]| -> Vec<PackagePath> {
-            let own = all.iter().filter(|(other, _)| other == known);
-            own.map(|(_, path)| path.clone()).collect()
-        };
+        let of = |all: &Holding<'_>| all.get(known).cloned().unwrap_or_default();
         let places = of(&result);
         // What a side held twice itself is its own doing, and nothing that the merge made.
         let once = [&base, &local, &upstream]
@@ -58,15 +56,10 @@ pub(in super::super) fn stands_twice(
             .find(|path| places.contains(path))
             .or_else(|| places.last());
         if let Some(at) = at {
-            let value = |files: &Files, places: &[PackagePath]| {
-                let file = places.first().and_then(|path| files.get(path));
-                let stream = Stream::parse(file?.as_text()?, &Limits::default()).ok()?;
-                let own = stream.documents().find(|d| fields(d.root()) == known.1)?;
-                Some(node_value(Some(own.root()), is_secret(own.root())))
-            };
-            let values = [value(sides.local, &mine), value(sides.upstream, &theirs)];
+            let [here, there] = &mut written;
+            let values = [here.value(&mine, &known.1), there.value(&theirs, &known.1)];
             let mut record = Recorder::new(options, at);
-            let absent = |value: Option<_>| value.unwrap_or(model::ConflictValue::Absent);
+            let absent = |value: Option<_>| value.unwrap_or(ConflictValue::Absent);
             record.twice(known.1.record(), values.map(absent));
             conflicts.extend(record.finish());
         }
@@ -74,24 +67,61 @@ pub(in super::super) fn stands_twice(
     conflicts
 }
 
-/// Where the wanted resources stand, each place once for each time.
+/// The documents of a side's files, each file read once.
+struct Written<'f> {
+    files: &'f Files,
+    read: BTreeMap<PackagePath, Option<Documents>>,
+}
+
+/// A file with the first document of each resource.
+type Documents = (Stream, BTreeMap<ResourceIdentity, usize>);
+
+impl<'f> Written<'f> {
+    fn of(files: &'f Files) -> Self {
+        let read = BTreeMap::new();
+        Self { files, read }
+    }
+
+    /// What a resource holds in the first of some files.
+    fn value(&mut self, places: &[PackagePath], id: &ResourceIdentity) -> Option<ConflictValue> {
+        let path = places.first()?;
+        let files = self.files;
+        let read = || {
+            let stream = files.get(path)?.as_text()?;
+            let stream = Stream::parse(stream, &Limits::default()).ok()?;
+            let all = stream.documents().map(|d| (fields(d.root()), d.index()));
+            let all: Vec<(ResourceIdentity, usize)> = all.collect();
+            Some((stream, all.into_iter().rev().collect()))
+        };
+        let read = self.read.entry(path.clone()).or_insert_with(read);
+        let (stream, documents) = read.as_ref()?;
+        let own = stream.document(*documents.get(id)?)?.root();
+        Some(node_value(Some(own), is_secret(own)))
+    }
+}
+
+/// Where resources stand, each place once for each time.
+type Holding<'f> = BTreeMap<Known<'f>, Vec<PackagePath>>;
+
+/// Where the wanted resources stand.
 fn holding<'f>(
     files: &'f Files,
     wanted: &BTreeSet<&Known<'_>>,
     ignored: &[Ignore; 3],
-) -> Vec<(Known<'f>, PackagePath)> {
+) -> Holding<'f> {
     let packages = sight::packages(files);
-    let mut all = Vec::new();
+    let mut all = Holding::new();
     for (path, file) in files
         .iter()
         .filter(|(path, _)| sight::holds_resources(path, ignored))
     {
         let package = Within::Package.package(&packages, path);
-        let ids = sight::all(Some(file), By::Fields)
-            .into_iter()
-            .map(|id| (package, id));
-        let ids = ids.filter(|known| wanted.iter().any(|wanted| *wanted == known));
-        all.extend(ids.map(|known| (known, path.clone())));
+        for id in sight::all(Some(file), By::Fields) {
+            let known = (package, id);
+            if wanted.contains(&known) {
+                all.entry(known).or_default().push(path.clone());
+            }
+        }
     }
     all
 }
