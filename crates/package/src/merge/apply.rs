@@ -2,9 +2,9 @@
 //!
 //! Thousands of operations on one document are written together: one after the other, each would read and write all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use yaml::{Edit, Node, NodeKind, NodeStep, Path, Stream, Value};
+use yaml::{Edit, ErrorKind, Node, NodeKind, NodeStep, Path, Stream, Value};
 
 use super::insertions::{self, Insertion};
 use super::work;
@@ -12,7 +12,7 @@ use crate::values::value;
 
 /// How many bytes of a document are written, each time all of it, before it counts as one that cannot be merged: somebody's
 /// file must not hold up the merges of everybody else.
-const MOST_BYTES: usize = 256 * 1024 * 1024;
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// What stands there afterwards.
 #[derive(Debug, Clone)]
@@ -247,31 +247,38 @@ struct Writer {
 impl Writer {
     /// Makes edits in their order: all at once, or, where one of them cannot be written as it stands there, as many as can.
     fn write(&mut self, edits: Vec<Written>) -> Option<()> {
-        let mut open = vec![edits];
-        while let Some(mut part) = open.pop() {
-            let all: Vec<Edit> = part.iter().map(|written| written.edit.clone()).collect();
-            if all.is_empty() || self.put(&all).is_some() {
+        let mut most = edits.len();
+        let mut rest = VecDeque::from(edits);
+        while !rest.is_empty() {
+            let part = rest.iter().take(most).map(|written| written.edit.clone());
+            let part: Vec<Edit> = part.collect();
+            if self.put(&part)? {
+                rest.drain(..part.len());
+                most = most.saturating_mul(2);
                 continue;
             }
             // One that is to be written in another way must not cost each of the others a text of its own.
-            let rest = part.split_off(part.len() / 2);
-            if part.is_empty() {
-                let plainer = rest.into_iter().find_map(|written| written.plainer)?;
-                self.put(&[plainer])?;
-            } else {
-                open.extend([rest, part]);
+            most = part.len() / 2;
+            if most == 0 {
+                let plainer = rest.pop_front().and_then(|written| written.plainer)?;
+                self.put(&[plainer])?.then_some(())?;
+                most = 1;
             }
         }
         Some(())
     }
 
-    /// Makes edits, all or none.
-    fn put(&mut self, edits: &[Edit]) -> Option<()> {
+    /// Makes edits, all or none; says whether it could. Nothing where that took too much already.
+    fn put(&mut self, edits: &[Edit]) -> Option<bool> {
         let length = self.stream.text().len();
         self.left = self.left.checked_sub(length)?;
         work::done(length);
-        self.stream = self.stream.apply(self.document, edits).ok()?;
-        Some(())
+        match self.stream.apply(self.document, edits) {
+            Ok(stream) => self.stream = stream,
+            Err(error) if error.kind() == ErrorKind::Limit => return None,
+            Err(_) => return Some(false),
+        }
+        Some(true)
     }
 
     /// The edits that put new entries into a mapping.

@@ -15,7 +15,7 @@ use crate::schema::ListRule;
 use crate::values::{canonical, kept};
 
 /// How many scalars are compared at most to find the maps of a list that are mostly alike: each may be held against each.
-const LIKENESSES: usize = 1_000_000;
+const LIKENESSES: usize = 250_000;
 
 /// An item of a merged list on each side, and how a record names it.
 pub(super) type Partners<'a> = ([Option<Node<'a>>; 3], Option<PathStep>);

@@ -16,7 +16,7 @@ const ENOUGH: usize = 3;
 
 /// How many scalars are compared at most to find which element became which: each former one is held against each new one. Of
 /// lists in which more would have to be, nobody says that they pair.
-const MOST: usize = 1_000_000;
+const MOST: usize = 250_000;
 
 impl Elements {
     /// Pairs the one element of this base that has no partner on a side with the one there that is new, where most of

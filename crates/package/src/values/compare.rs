@@ -144,17 +144,25 @@ pub(crate) fn undecidable(node: Node<'_>) -> bool {
     false
 }
 
+/// The fields of maps up to so many are searched.
+const FEW: usize = 16;
+
 /// How many scalars of a value stand in another one at the same place, and how many there are.
 pub(crate) fn kept(base: &Value, side: Option<&Value>) -> (usize, usize) {
     let sum = |(a, b): (usize, usize), (c, d): (usize, usize)| (a + c, b + d);
     match base {
         Value::Map(fields) => {
             let others = side.and_then(Value::as_map).unwrap_or_default();
+            let many = fields.len() > FEW && others.len() > FEW;
             // Of many fields each is looked up, not searched; of equal names the first one counts.
-            let others = others.iter().rev();
+            let others = others.iter().rev().filter(|_| many);
             let others: BTreeMap<&str, &Value> = others.map(|(k, v)| (k.as_str(), v)).collect();
+            let other = |name: &str| match many {
+                true => others.get(name).copied(),
+                false => side?.get(name),
+            };
             let each = fields.iter();
-            let each = each.map(|(name, value)| kept(value, others.get(name.as_str()).copied()));
+            let each = each.map(|(name, value)| kept(value, other(name)));
             each.fold((0, 0), sum)
         }
         Value::Seq(items) => {

@@ -16,7 +16,7 @@ pub(super) struct Aliases<'a> {
 }
 
 impl<'a> Aliases<'a> {
-    /// `None` where an alias has a say about which keys a mapping has: then every edit may look at it.
+    /// `None` where an alias is a key: then every edit of its mapping may look at it.
     pub(super) fn of(stream: &'a Stream, doc: usize) -> Option<Self> {
         let tree = stream.tree(doc);
         let mut ids = Vec::new();
@@ -29,7 +29,7 @@ impl<'a> Aliases<'a> {
             }
             if data.kind == NodeKind::Mapping {
                 let mut keys = Node { stream, doc, id }.entries().map(|entry| entry.key);
-                if keys.any(|key| key.kind() == NodeKind::Alias || key.is_merge_key()) {
+                if keys.any(|key| key.kind() == NodeKind::Alias) {
                     return None;
                 }
             }
@@ -49,7 +49,8 @@ impl<'a> Aliases<'a> {
         match self.at(edit.path()) {
             Some(Reached::Found(node)) if compares => self.below(node),
             Some(Reached::Found(node)) => Siblings::adds(edit) && node.kind() == NodeKind::Alias,
-            Some(Reached::Missing { .. }) => false,
+            // What is missing may be merged in.
+            Some(Reached::Missing { at, .. }) => at.is_some_and(|node| self.below(node)),
             Some(Reached::Alias(_)) | None => true,
         }
     }

@@ -25,7 +25,7 @@ const FIRST: usize = 64;
 
 /// How many bytes of a document are read and written at most for the edits of one call: each step costs the whole text, and
 /// whoever wrote the text must not decide how long we work. What goes together needs few steps.
-const MOST_BYTES: usize = 256 * 1024 * 1024;
+const MOST_BYTES: usize = 128 * 1024 * 1024;
 
 /// Applies edits in order.
 pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Stream, Error> {
@@ -52,10 +52,7 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
     let mut most = FIRST;
     let mut left = MOST_BYTES;
     while !work.is_empty() {
-        left = left.checked_sub(stream.text().len()).ok_or_else(|| {
-            let message = "too many edits of a text of this length have to be made one by one";
-            stream.error(ErrorKind::Limit, doc, 0, message)
-        })?;
+        lower::spend(&stream, doc, &mut left)?;
         let step = gather(&stream, doc, &mut work, most);
         if step.ops.len() > 1 {
             match splice::batch(&stream, doc, &step.ops) {
@@ -79,7 +76,7 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
             alone.extend(work.pop_front());
         }
         for edit in alone {
-            stream = lower::apply(&stream, doc, &edit)
+            stream = lower::apply(&stream, doc, &edit, &mut left)
                 .map_err(|error| error.within(&edit.to_string()))?;
         }
         most = most.max(2);

@@ -18,14 +18,20 @@ use crate::value::Value;
 /// Steps that one edit may take, far more than any document has nodes for; stops a mistake of ours from looping.
 const MOST_STEPS: usize = 1_000_000;
 
-/// Applies one edit to a document.
-pub(super) fn apply(stream: &Stream, doc: usize, edit: &Edit) -> Result<Stream, Error> {
+/// Applies one edit to a document, with so many bytes left to read and write.
+pub(super) fn apply(
+    stream: &Stream,
+    doc: usize,
+    edit: &Edit,
+    left: &mut usize,
+) -> Result<Stream, Error> {
     let mut stream = stream.clone();
     let mut work = vec![Cow::Borrowed(edit)];
     for _ in 0..MOST_STEPS {
         let Some(edit) = work.pop() else {
             return Ok(stream);
         };
+        spend(&stream, doc, left)?;
         let next = match lower(&stream, doc, &edit)? {
             Lowered::Nothing => None,
             Lowered::Change(op) => match splice::perform(&stream, doc, &op)? {
@@ -56,6 +62,16 @@ pub(super) fn apply(stream: &Stream, doc: usize, edit: &Edit) -> Result<Stream, 
         0,
         "the edit does not come to an end",
     ))
+}
+
+/// Takes the length of a text off what may still be read and written.
+pub(super) fn spend(stream: &Stream, doc: usize, left: &mut usize) -> Result<(), Error> {
+    let rest = left.checked_sub(stream.doc_text(doc).len());
+    *left = rest.ok_or_else(|| {
+        let message = "too many edits of a text of this length have to be made one by one";
+        stream.error(ErrorKind::Limit, doc, 0, message)
+    })?;
+    Ok(())
 }
 
 /// The changes that an edit comes down to, if each can be made on the document as it is.

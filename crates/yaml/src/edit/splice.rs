@@ -20,14 +20,23 @@ pub(super) enum Spliced {
 
 /// Makes a change: writes it, parses the result, and compares it with what was wanted.
 pub(super) fn perform(stream: &Stream, doc: usize, op: &Op) -> Result<Spliced, Error> {
-    if let Some(alias) = dangling(stream.tree(doc), op) {
+    let copies = dangling(stream.tree(doc), op).into_iter().map(|alias| {
         let node = Node {
             stream,
             doc,
             id: alias,
         };
         let new = New::Copy(Fragment::of(node.target()?));
-        let written = written(stream, doc, &Op::Replace { node: alias, new })?;
+        Ok(Op::Replace { node: alias, new })
+    });
+    let copies: Vec<Op> = copies.collect::<Result<_, Error>>()?;
+    if let [first, rest @ ..] = copies.as_slice() {
+        // All at once, where they can be written together: each write costs the whole text.
+        let all = (!rest.is_empty()).then(|| batch(stream, doc, &copies));
+        let written = match all {
+            Some(Ok(written)) => written,
+            _ => written(stream, doc, first)?,
+        };
         return Ok(Spliced::Detached(written));
     }
     written(stream, doc, op).map(Spliced::Done)
@@ -35,7 +44,7 @@ pub(super) fn perform(stream: &Stream, doc: usize, op: &Op) -> Result<Spliced, E
 
 /// The patches of a change that can be made together with others; nothing where it takes anchors away.
 pub(super) fn written_apart(stream: &Stream, doc: usize, op: &Op) -> Option<Vec<Patch>> {
-    if dangling(stream.tree(doc), op).is_some() {
+    if !dangling(stream.tree(doc), op).is_empty() {
         return None;
     }
     patches(stream.view(doc), op).ok()
@@ -155,8 +164,8 @@ fn go_together(one: &Patch, next: &Patch) -> bool {
     }
 }
 
-/// Finds an alias outside of what goes whose anchor stands inside of it.
-fn dangling(tree: &Tree, op: &Op) -> Option<Id> {
+/// Finds the aliases outside of what goes whose anchors stand inside of it.
+fn dangling(tree: &Tree, op: &Op) -> Vec<Id> {
     // Ids follow the text, so that all that goes is one range of them.
     let (from, to) = match op {
         Op::Replace { node, .. } if *node != NONE => {
@@ -170,16 +179,17 @@ fn dangling(tree: &Tree, op: &Op) -> Option<Id> {
             let last = children[if pair { index * 2 + 1 } else { *index }];
             (first, subtree_end(tree, last))
         }
-        _ => return None,
+        _ => return Vec::new(),
     };
     if from >= to || !tree.aliases {
-        return None;
+        return Vec::new();
     }
     let ids = (0..tree.nodes.len() as Id).filter(|id| !(from..to).contains(id));
-    ids.into_iter().find(|id| {
+    let dangling = ids.filter(|id| {
         let node = tree.node(*id);
         node.kind == NodeKind::Alias && (from..to).contains(&node.children.start)
-    })
+    });
+    dangling.collect()
 }
 
 /// The first id behind a node's descendants: ids follow the text.
