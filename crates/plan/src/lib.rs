@@ -18,5 +18,5 @@ pub mod set;
 pub mod variant;
 
 pub use news::News;
-pub use off_branch::{OffBranch, put_back};
+pub use off_branch::OffBranch;
 pub use report::{Next, Note, Report};

@@ -63,7 +63,7 @@ impl OffBranch {
 }
 
 /// What a person does about it: the branch is to hold what was published last.
-pub fn put_back(published: &Revision) -> String {
+fn put_back(published: &Revision) -> String {
     let name = &published.key.name;
     match &published.self_lock {
         Some(lock) if !published.placeholder => format!(

@@ -34,9 +34,8 @@ pub use check::{Violation, check};
 pub use decide::decide;
 pub use explain::explain;
 pub use inputs::digests;
-pub use lost::LostTag;
 pub use observed::{
-    FailedDerivation, Feeder, Lineage, Observed, ObservedBase, OldUpstream, Rank,
+    FailedDerivation, Feeder, Lineage, LostTag, Observed, ObservedBase, OldUpstream, Rank,
     RepositorySummary, Rival, Stated, Subject, Writer,
 };
 pub use seen::seen;

@@ -9,7 +9,9 @@
 mod history;
 mod mend;
 mod moved;
+mod off_branch;
 mod owner;
+mod precedence;
 mod record;
 mod survey;
 mod tags;
@@ -36,6 +38,7 @@ use crate::{Engine, Error, Result, recover, registrations, transaction, waiting}
 pub(crate) use history::{
     Approved, approval, approved_before, approved_last, by_person, highest_number, lineage,
 };
+pub(crate) use off_branch::{head_of, off_branch};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
 pub(crate) use tags::{is_approved_already, is_numbered, tag_at};

@@ -10,14 +10,14 @@ use model::{
 };
 
 use super::history;
+use super::precedence::own_first;
 use super::record::{self, Origin};
-use super::tags::own_first;
 use super::{LATEST, View, is_tagged};
 use crate::git::RefKind;
 use crate::index::{PackageKey, World};
 use crate::repos::OpenRepository;
 use crate::transaction::Follow;
-use crate::{Engine, Error, Result, given_up, observe};
+use crate::{Engine, Error, Result, given_up};
 
 /// What follows for the records of one package.
 #[derive(Debug, Default)]
@@ -170,11 +170,11 @@ fn beside_branch(
     let Some(latest) = published.max_by_key(|r| r.revision) else {
         return Ok(None);
     };
-    let off = observe::off_branch(open, &key.package, Some(latest.tree))?;
+    let off = super::off_branch(open, &key.package, Some(latest.tree))?;
     let off = off.filter(|off| *off != plan::OffBranch::Gone);
     Ok(off.map(|off| {
         let what = off.what(&key.package, open.layout.branch());
-        format!("{OFF_BRANCH}{what}; {}", plan::put_back(latest))
+        format!("{OFF_BRANCH}{what}; {}", off.way_out(latest))
     }))
 }
 

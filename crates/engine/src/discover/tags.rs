@@ -1,14 +1,13 @@
 //! What tags say at once, whatever the records know. This never makes a record of it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{CommitId, PackageName, Revision, RevisionNumber, WorkspaceName};
 
-use super::{approval, survey};
+use super::survey;
+use crate::Result;
 use crate::git::RefKind;
 use crate::repos::OpenRepository;
-use crate::{Error, Result};
 
 /// The tag of a package at a commit; where there are several, that of the highest number.
 ///
@@ -56,38 +55,4 @@ pub(crate) fn is_numbered(open: &OpenRepository, package: &PackageName) -> Resul
     let mut broken = view.broken.keys();
     Ok(kinds.any(numbers)
         || broken.any(|name| matches!(open.layout.read(name), Ok(Some(kind)) if numbers(&kind))))
-}
-
-/// Puts the tags of a package in the order in which their revisions are served. An approval has one name, also where several
-/// tags are on it: its own number goes first, then other numbers.
-///
-/// # Errors
-/// Git cannot be read.
-pub(super) fn own_first(
-    open: &OpenRepository,
-    package: &PackageName,
-    tags: &mut [(WorkspaceName, CommitId)],
-) -> Result<()> {
-    let mut count: BTreeMap<CommitId, usize> = BTreeMap::new();
-    for (_, commit) in tags.iter() {
-        *count.entry(*commit).or_default() += 1;
-    }
-    let dir = open.layout.dir(package);
-    let mut own: BTreeMap<CommitId, RevisionNumber> = BTreeMap::new();
-    for (commit, _) in count.into_iter().filter(|(_, count)| *count > 1) {
-        let found = open.repo.commit(commit).map_err(|source| Error::Store {
-            attempt: "read a tag",
-            source,
-        })?;
-        if let Some((_, number)) = approval(open, &dir, &found.message) {
-            own.insert(commit, RevisionNumber(number));
-        }
-    }
-    tags.sort_by_key(|(tag, commit)| {
-        let number = RevisionNumber::of_tag(tag.as_str());
-        let of_approval = own.get(commit);
-        let other = of_approval.is_some_and(|own| *own != number);
-        (other, of_approval.is_some() && !number.is_numbered())
-    });
-    Ok(())
 }

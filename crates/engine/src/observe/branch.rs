@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
-use model::{CommitId, PackageName, Revision, TreeId};
+use model::{CommitId, Revision};
 use plan::OffBranch;
 use plan::variant::base_of;
-use store::Dir;
 
-use crate::discover::is_approved_already;
+use crate::discover::{head_of, is_approved_already, off_branch};
 use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result};
 
@@ -85,15 +84,6 @@ pub(crate) fn not_merged(
     Ok(Some(OffBranch::NotMerged(published.key.name.clone())))
 }
 
-/// The branch's head, if there is a branch.
-fn head_of(open: &OpenRepository) -> Result<Option<CommitId>> {
-    match open.head() {
-        Ok(head) => Ok(Some(head)),
-        Err(Error::NotFound { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// Why what the branch holds in the place of a published package is no package of its own. Where it has a record it is one.
 ///
 /// # Errors
@@ -109,50 +99,4 @@ pub(super) fn of_published(
         Some(choice) => off_branch(open, &choice.revision.package, Some(choice.tree)),
         None => Ok(None),
     }
-}
-
-/// Why what the branch holds in a package's place is no package of its own; nothing where it is one, or where it holds this.
-///
-/// # Errors
-/// Git cannot be read.
-pub(crate) fn off_branch(
-    open: &OpenRepository,
-    package: &PackageName,
-    expected: Option<TreeId>,
-) -> Result<Option<OffBranch>> {
-    let failed = |source| Error::Store {
-        attempt: "read the branch",
-        source,
-    };
-    let Some(head) = head_of(open)? else {
-        return Ok(None);
-    };
-    let found = open.tree_at(head, package)?;
-    if found == expected {
-        return Ok(None);
-    }
-    let root = open.repo.commit(head).map_err(failed)?.tree;
-    let is_package = |root, under: &Dir, at: &Dir| {
-        let found = open.repo.package(root, under, at).map_err(failed)?;
-        Ok::<_, Error>(found.is_some())
-    };
-    let under = open.layout.root();
-    if is_package(root, under, &Dir::from(package))? {
-        return Ok(None);
-    }
-    let path = package.as_str();
-    let above = path
-        .match_indices('/')
-        .filter_map(|(end, _)| path.get(..end));
-    for outer in above.filter_map(|path| PackageName::parse(path).ok()) {
-        if is_package(root, under, &Dir::from(&outer))? {
-            return Ok(Some(OffBranch::Within(outer)));
-        }
-    }
-    let Some(tree) = found else {
-        return Ok(Some(OffBranch::Gone));
-    };
-    let here = Dir::root();
-    // A package of the whole repository lies above every other one, and none of them is served.
-    Ok((!is_package(tree, &here, &here)?).then_some(OffBranch::NoKptfile))
 }

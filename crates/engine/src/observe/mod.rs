@@ -15,7 +15,7 @@ mod upstreams;
 mod variant;
 
 pub(crate) use base::{is_traced, old_files};
-pub(crate) use branch::{agree, not_merged, off_branch};
+pub(crate) use branch::{agree, not_merged};
 pub(crate) use set::{set, stands, targets_now};
 pub(crate) use sink::Sink;
 pub(crate) use unread::{set_is_unread, variant_is_unread};

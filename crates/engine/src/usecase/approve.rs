@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use store::{BranchEdit, Expect, RefEdit};
 
 use super::{Caller, Made, rejected};
-use crate::discover::{LATEST, approval, highest_number};
+use crate::discover::{LATEST, approval, highest_number, off_branch};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;
-use crate::observe::{not_merged, off_branch};
+use crate::observe::not_merged;
 use crate::repos::OpenRepository;
 use crate::transaction::{self, Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result};

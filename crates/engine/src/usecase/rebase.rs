@@ -17,9 +17,9 @@ use store::Content;
 
 use super::{Caller, Made, approve, content, lifecycle};
 use crate::discover::chain;
+use crate::discover::off_branch;
 use crate::git::Subject;
 use crate::held::Held;
-use crate::observe::off_branch;
 use crate::repos::OpenRepository;
 use crate::transaction::{Begun, DraftCommit, Follow, Transaction, told};
 use crate::{Engine, Error, Result, conversation};

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Condition;
 use yaml::{NodeStep, Path, Value};
 
-use super::edit::{Edit, Stream, Written, find, pairs, prune, set};
+use super::write::{Edit, Stream, Written, find, pairs, prune, set};
 
 /// A list, and the field that tells its items apart.
 struct List {

@@ -12,15 +12,17 @@ mod lists;
 mod read;
 mod render_status;
 mod validate;
+mod write;
 
 use model::{File, Files, PackagePath, Problem};
 
 use crate::documents::Parsed;
 
-pub(crate) use edit::TOP;
-pub use edit::{Edit, EditError, FunctionList};
+pub use edit::EditError;
 pub use fields::{Info, Inventory, KptfileFields, KptfileUpstream, UpstreamLock};
 pub use validate::clean as clean_config_path;
+pub(crate) use write::TOP;
+pub use write::{Edit, FunctionList};
 
 /// The file's name.
 pub const FILE_NAME: &str = "Kptfile";

@@ -125,7 +125,7 @@ pub(super) fn apply(stream: &Stream, document: usize, ops: Vec<Op<'_>>) -> Optio
         left: MOST_BYTES,
     };
     let mut replaced = Vec::new();
-    let mut inserted: BTreeMap<ByDepth, Vec<Insertion<'_>>> = BTreeMap::new();
+    let mut inserted: BTreeMap<ByDepth, Vec<Insertion<New<'_>>>> = BTreeMap::new();
     let mut removed = Vec::new();
     let mut lists: BTreeMap<ByDepth, ListChange<'_>> = BTreeMap::new();
     for op in ops {
@@ -282,7 +282,7 @@ impl Writer {
     }
 
     /// The edits that put new entries into a mapping.
-    fn insertions(&self, map: &Path, new: Vec<Insertion<'_>>) -> Vec<Written> {
+    fn insertions(&self, map: &Path, new: Vec<Insertion<New<'_>>>) -> Vec<Written> {
         let document = self.stream.document(self.document);
         let node = document.and_then(|document| document.root().find(map));
         let entries = node.into_iter().flat_map(|map| map.entries());

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::apply::New;
-
 /// A new entry of a mapping.
-pub(super) struct Insertion<'a> {
+pub(super) struct Insertion<T> {
     pub(super) key: String,
     /// The key that it follows.
     pub(super) after: Option<String>,
     /// The key that it precedes, where there is none that it follows.
     pub(super) before: Option<String>,
-    pub(super) with: New<'a>,
+    /// The value.
+    pub(super) with: T,
 }
 
 /// Entries, each with its neighbours; the first place is that before all of them.
@@ -40,7 +39,7 @@ impl Chain {
 
 /// New entries in the order in which they stand in the end, each with its position once those before it are in. An entry names
 /// its neighbours among the keys and the entries before it in the list; one that finds none goes to the end.
-pub(super) fn placed<'a>(keys: &[String], new: Vec<Insertion<'a>>) -> Vec<(usize, Insertion<'a>)> {
+pub(super) fn placed<T>(keys: &[String], new: Vec<Insertion<T>>) -> Vec<(usize, Insertion<T>)> {
     let mut chain = Chain {
         next: vec![None],
         previous: vec![0],
@@ -58,7 +57,7 @@ pub(super) fn placed<'a>(keys: &[String], new: Vec<Insertion<'a>>) -> Vec<(usize
         let place = chain.put(after.unwrap_or(chain.last));
         known.entry(entry.key.clone()).or_insert(place);
     }
-    let mut new: Vec<Option<Insertion<'a>>> = new.into_iter().map(Some).collect();
+    let mut new: Vec<Option<Insertion<T>>> = new.into_iter().map(Some).collect();
     let mut placed = Vec::with_capacity(new.len());
     let mut at = chain.next.first().copied().flatten();
     let mut index = 0;
@@ -78,12 +77,12 @@ pub(super) fn placed<'a>(keys: &[String], new: Vec<Insertion<'a>>) -> Vec<(usize
 mod tests {
     use super::*;
 
-    fn new(key: &str, after: Option<&str>, before: Option<&str>) -> Insertion<'static> {
+    fn new(key: &str, after: Option<&str>, before: Option<&str>) -> Insertion<()> {
         Insertion {
             key: key.to_owned(),
             after: after.map(str::to_owned),
             before: before.map(str::to_owned),
-            with: New::Value(yaml::Value::Null),
+            with: (),
         }
     }
 

@@ -1,31 +1,10 @@
 //! A package whose every tag somebody took away in git: what it published still stands on the branch, and nobody approved that it
 //! goes. Drafts of upstream alone would take people's edits back without a word, so that none is made until the tag is back (V20).
 
-use model::{CommitId, Condition, Downstream, NOT_TAGGED, ObjectName, Status, Variant};
+use model::{Condition, Downstream, NOT_TAGGED, ObjectName, Status, Variant};
 
 use super::stop::Stop;
 use super::{Observed, words};
-
-/// A tag that published what the branch holds, and is gone although nobody approved that.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LostTag {
-    /// Its short name; `None` where nothing tells it.
-    pub tag: Option<String>,
-    /// Where it was.
-    pub commit: CommitId,
-    /// The revision that it published; `None` where nothing tells it.
-    pub revision: Option<ObjectName>,
-}
-
-impl LostTag {
-    /// What a person does about it.
-    pub(super) fn back(&self) -> String {
-        match &self.tag {
-            Some(tag) => format!("put tag {tag} back on commit {} in git", self.commit),
-            None => format!("put its tag back on commit {} in git", self.commit),
-        }
-    }
-}
 
 /// Nothing is derived for such a package, until the tag is back or the variant is told to do without.
 pub(super) fn lost_tag(

@@ -9,7 +9,7 @@ use model::{
     ObjectName, Pairs, Problem, RepositoryName, Revision, Uid, Variant, VariantStatus,
 };
 
-use super::{LostTag, UpstreamResolution};
+use super::UpstreamResolution;
 use crate::OffBranch;
 
 /// The variant, as the door parsed it.
@@ -228,4 +228,25 @@ pub struct FailedDerivation {
     pub attempts: u32,
     /// Whether the time to try again has come (failures of class `Unavailable` or `Bug` only).
     pub due: bool,
+}
+
+/// A tag that published what the branch holds, and is gone although nobody approved that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostTag {
+    /// Its short name; `None` where nothing tells it.
+    pub tag: Option<String>,
+    /// Where it was.
+    pub commit: CommitId,
+    /// The revision that it published; `None` where nothing tells it.
+    pub revision: Option<ObjectName>,
+}
+
+impl LostTag {
+    /// What a person does about it.
+    pub(super) fn back(&self) -> String {
+        match &self.tag {
+            Some(tag) => format!("put tag {tag} back on commit {} in git", self.commit),
+            None => format!("put its tag back on commit {} in git", self.commit),
+        }
+    }
 }
