@@ -122,24 +122,12 @@ fn documents(
         return false;
     }
     let start = all.len();
-    let places = |ids: &'_ [ResourceIdentity]| -> BTreeMap<ResourceIdentity, usize> {
-        ids.iter().cloned().zip(0..).collect()
-    };
     let (in_old, in_new) = (places(&old), places(&new));
     let ids = old
         .iter()
         .chain(new.iter().filter(|id| !in_old.contains_key(id)));
     for id in ids {
-        let root = |stream: &'_ Stream, places: &BTreeMap<ResourceIdentity, usize>| {
-            let index = places.get(id).copied();
-            index.filter(|index| *index < stream.len())
-        };
-        let a = root(&before, &in_old)
-            .and_then(|index| before.document(index))
-            .map(|d| d.root());
-        let b = root(&after, &in_new)
-            .and_then(|index| after.document(index))
-            .map(|d| d.root());
+        let (a, b) = (root_of(&before, &in_old, id), root_of(&after, &in_new, id));
         let schema = match a.or(b) {
             Some(_) if kptfile => Schema::kptfile(),
             Some(node) => schemas.of(node),
@@ -169,6 +157,22 @@ fn documents(
         });
         true
     }
+}
+
+/// Where the resources of a file stand.
+type Places<'i> = BTreeMap<&'i ResourceIdentity, usize>;
+
+fn places(ids: &[ResourceIdentity]) -> Places<'_> {
+    ids.iter().zip(0..).collect()
+}
+
+/// The document of a resource.
+fn root_of<'a>(stream: &'a Stream, places: &Places<'_>, id: &ResourceIdentity) -> Option<Node<'a>> {
+    let index = places
+        .get(id)
+        .copied()
+        .filter(|index| *index < stream.len());
+    Some(stream.document(index?)?.root())
 }
 
 /// The first key that stands twice in a document, and where.
