@@ -105,6 +105,6 @@ mod tests {
         let wanted = [("z", 0), ("u", 2), ("x", 4), ("y", 5), ("w", 7), ("v", 9)];
         let wanted = wanted.map(|(key, index)| (index, key.to_owned()));
         assert_eq!(found, wanted);
-        assert!(placed(&keys, Vec::new()).is_empty());
+        assert!(placed::<()>(&keys, Vec::new()).is_empty());
     }
 }
