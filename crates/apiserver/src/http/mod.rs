@@ -231,13 +231,7 @@ impl Door {
         if target.name.is_empty() && !target.subresource.is_empty() {
             self.admit_nowhere(parts, &whose, query.flag("watch"))
                 .await?;
-            let deprecation = target.rules()?.version.deprecation.clone();
-            return Err(match target.resource.custom() {
-                true => target
-                    .not_found()
-                    .with_warnings(Vec::from_iter(deprecation)),
-                false => Failure::no_such_route(),
-            });
+            return Err(path::part_of_no_name(&target)?);
         }
         seen.key.resource = target.resource.key().to_string();
         let watching = watching || query.flag("watch");

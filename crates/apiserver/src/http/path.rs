@@ -159,6 +159,16 @@ impl Named {
     }
 }
 
+/// What a path to a part of an object without a name comes to.
+pub(super) fn part_of_no_name(target: &RequestTarget) -> Result<Failure, Failure> {
+    if !target.resource.custom() {
+        return Ok(Failure::no_such_route());
+    }
+    let deprecation = target.rules()?.version.deprecation.clone();
+    let warnings = Vec::from_iter(deprecation);
+    Ok(target.not_found().with_warnings(warnings))
+}
+
 /// 404 of a path that leads nowhere: below `/api` and the groups that the server brings a `Status`, elsewhere plain text.
 pub(super) fn missing(path: &str, catalog: &Catalog) -> Failure {
     if routed(path, catalog) {

@@ -36,7 +36,7 @@ pub(super) async fn rebase(
     new.meta.annotations.remove(REBASE);
     let mut transaction = Transaction::begin(engine, open);
     let head = open.head()?;
-    let (trees, warning) = onto(open, old, head)?;
+    let Onto { trees, warning } = onto(open, old, head)?;
     let Some((was, now)) = trees else {
         if old.lifecycle != Lifecycle::Draft {
             transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?);
@@ -95,12 +95,16 @@ pub(super) async fn rebase(
     finish(by, held, transaction, new).await
 }
 
-/// What the draft is based on and what the branch holds now, where that is another package; or why it cannot be based on that.
-fn onto(
-    open: &OpenRepository,
-    old: &Revision,
-    head: CommitId,
-) -> Result<(Option<(TreeId, TreeId)>, Option<String>)> {
+/// What a draft is based on anew.
+struct Onto {
+    /// What it is based on, and what the branch holds now; nothing where that is the same, or no package of its own.
+    trees: Option<(TreeId, TreeId)>,
+    /// Why it cannot be based on what the branch holds.
+    warning: Option<String>,
+}
+
+/// What a draft that is based anew is based on.
+fn onto(open: &OpenRepository, old: &Revision, head: CommitId) -> Result<Onto> {
     let was = approve::based_on(open, old, head)?;
     let now = open.tree_at(head, &old.package)?;
     let off = off_branch(open, &old.package, was)?;
@@ -118,9 +122,15 @@ fn onto(
         let why = format!(
             "{REBASE}: it stays as it is, since {what}; put back, in git, what was published"
         );
-        return Ok((None, Some(why)));
+        return Ok(Onto {
+            trees: None,
+            warning: Some(why),
+        });
     }
-    Ok((was.zip(now).filter(|(was, now)| was != now), None))
+    Ok(Onto {
+        trees: was.zip(now).filter(|(was, now)| was != now),
+        warning: None,
+    })
 }
 
 /// The conflicts of a draft that was based anew: what nobody answered stays (V18), and so does the account of what was

@@ -47,7 +47,9 @@ impl Rules<'_> {
         let given_managers = object.pointer("/metadata/managedFields").cloned();
         let marks = marks(self, &object, (means, options.dry_run));
         fill(self, &mut object, moment);
-        metadata_mut(&mut object).map(|metadata| metadata.extend(marks));
+        if let Some(metadata) = metadata_mut(&mut object) {
+            metadata.extend(marks);
+        }
         let mut untold = false;
         if self.version.status
             && self.resource.custom()

@@ -153,12 +153,10 @@ fn put_conditions<'c>(
     conditions: impl IntoIterator<Item = &'c Condition>,
 ) -> Written {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut count = 0;
-    for text in CONDITIONS.present(&stream) {
+    for (place, text) in CONDITIONS.present(&stream).into_iter().enumerate() {
         if let Some(text) = text {
-            places.entry(text).or_insert(count);
+            places.entry(text).or_insert(place);
         }
-        count += 1;
     }
     // Of one that comes twice the last one counts, at the place of the first.
     let mut order = Vec::new();

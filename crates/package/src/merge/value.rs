@@ -236,7 +236,7 @@ fn new_fields<'a>(
         let there = three.local.is_some_and(|local| local.get(key).is_some());
         there && !gone.contains(key)
     };
-    let before = followers(upstream, &stays);
+    let before = followers(upstream, stays);
     let mut any = false;
     let mut after: Option<String> = None;
     for (entry, before) in upstream.entries().zip(before) {
