@@ -218,11 +218,13 @@ impl Door {
         known_place(path).clone_into(&mut seen.key.resource);
         seen.key.verb = "get";
         let (target, watching) = match path::parse(path, &catalog) {
-            Some(Route::Resource { target, watch }) => (target, watch),
+            Some(Route::Resource { target, watch }) if self.core.is_defined(&target.resource) => {
+                (target, watch)
+            }
             Some(Route::Other(segments)) => {
                 return self.other(parts, &segments, &whose, accept, &catalog).await;
             }
-            None => {
+            _ => {
                 self.admit_nowhere(parts, &whose, query.flag("watch"))
                     .await?;
                 return Err(path::missing(path, &catalog));

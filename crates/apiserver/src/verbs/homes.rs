@@ -1,7 +1,7 @@
 //! What an object lies in, and whether it may be made there.
 
 use objects::resource::Origin;
-use objects::{Backing, Failure};
+use objects::{Backing, Failure, Resource};
 use objectstore::{Object, ObjectRef, key_of};
 
 use super::crds::DEFINITIONS;
@@ -44,6 +44,13 @@ impl Core {
             return Err(Failure::not_found("", NAMESPACES, namespace));
         }
         Ok(())
+    }
+
+    /// Whether what is served is still defined: who sees a definition go is answered nothing more under it, though the
+    /// catalog learns of it a moment after the store.
+    pub(crate) fn is_defined(&self, resource: &Resource) -> bool {
+        let elsewhere = resource.origin != Origin::Crd || self.host.is_some();
+        elsewhere || self.store.get(DEFINITIONS, &resource.key()).is_some()
     }
 
     /// What has to be there, and to stay, when an object is made: the store looks again when it writes, since deletions go on

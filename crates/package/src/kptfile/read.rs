@@ -12,6 +12,7 @@ use model::{
 use yaml::{Node, NodeKind};
 
 use super::fields::{Info, Inventory, KptfileFields, KptfileUpstream, UpstreamLock};
+use super::write::TOP;
 
 /// Gathers problems and warnings while a document is read.
 #[derive(Debug, Default)]
@@ -58,20 +59,7 @@ impl Reader {
             node: Some(root),
             path: String::new(),
         };
-        self.known(
-            &top,
-            &[
-                "apiVersion",
-                "kind",
-                "metadata",
-                "upstream",
-                "upstreamLock",
-                "info",
-                "pipeline",
-                "inventory",
-                "status",
-            ],
-        );
+        self.known(&top, &TOP);
         let meta = self.map(&top, "metadata");
         self.known(
             &meta,

@@ -9,6 +9,7 @@ use objects::write::update::Means;
 use objects::write::{Prepared, WriteOptions};
 use objectstore::{Expect, Memory, Options};
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 use super::*;
 use crate::gateway::{Call, CallAnswer, Gateway, Refusal, RefusalClass};
@@ -143,6 +144,32 @@ async fn a_definition_that_goes_before_the_write_gets_nothing_more() {
         (404, "404 page not found\n")
     );
     assert_eq!(core.store.count("shoes.test.dev"), 0);
+}
+
+#[tokio::test]
+async fn nothing_is_answered_under_a_definition_that_the_store_has_no_more() {
+    let server = server().await;
+    let core = Arc::clone(server.handle().core());
+    let ask = async || {
+        let path = "/apis/test.dev/v1/namespaces/going/shoes";
+        let request = http::Request::get(path).extension(core.own("test"));
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let answer = server.router("127.0.0.1:0").oneshot(request).await;
+        answer.unwrap().status().as_u16()
+    };
+    assert_eq!(ask().await, 200);
+    let definitions = target(
+        &core,
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        "",
+    );
+    let gone = definitions.at("", "shoes.test.dev");
+    let removal = core.op(&gone, Expect::Any, None).unwrap();
+    // Those who watch are told with the commit, and may ask before what is served has followed.
+    core.store.commit(vec![removal]).await.unwrap();
+    assert!(core.registry.catalog().get("test.dev", "shoes").is_some());
+    assert_eq!(ask().await, 404);
 }
 
 /// Takes so long that the namespace goes meanwhile, then writes the record.
