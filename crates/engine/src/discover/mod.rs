@@ -41,7 +41,7 @@ pub(crate) use history::{
 pub(crate) use off_branch::{head_of, off_branch};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
-pub(crate) use tags::{is_approved_already, is_numbered, tag_at};
+pub(crate) use tags::{highest_tag, is_approved_already, is_numbered, tag_at};
 pub(crate) use taken_in::{TakenIn, taken_in};
 pub(crate) use whole::{OBJECTS, is_broken};
 

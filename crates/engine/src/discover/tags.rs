@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use model::{CommitId, PackageName, Revision, RevisionNumber, WorkspaceName};
+use store::RefName;
 
 use super::survey;
-use crate::Result;
 use crate::git::RefKind;
 use crate::repos::OpenRepository;
+use crate::{Error, Result};
 
 /// The tag of a package at a commit; where there are several, that of the highest number.
 ///
@@ -49,10 +50,30 @@ pub(crate) fn is_approved_already(
 /// # Errors
 /// Git cannot be read.
 pub(crate) fn is_numbered(open: &OpenRepository, package: &PackageName) -> Result<bool> {
-    let view = super::package_view(open, package)?;
-    let numbers = |kind: &RefKind| matches!(kind, RefKind::Tag(of, tag) if of == package && RevisionNumber::of_tag(tag.as_str()).is_numbered());
-    let mut kinds = view.kinds.values().map(|(kind, _)| kind);
-    let mut broken = view.broken.keys();
-    Ok(kinds.any(numbers)
-        || broken.any(|name| matches!(open.layout.read(name), Ok(Some(kind)) if numbers(&kind))))
+    Ok(highest_tag(open, package)?.is_numbered())
+}
+
+/// The highest number that a tag gives a package, wherever it leads and whether or not a revision is served for it.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn highest_tag(
+    open: &OpenRepository,
+    package: &PackageName,
+) -> Result<RevisionNumber> {
+    let below = RefName::parse(&format!("refs/tags/{}", open.layout.dir(package)));
+    let below: Vec<RefName> = below.into_iter().collect();
+    let found = open.repo.refs_of(&below, &[]);
+    let found = found.map_err(|source| Error::Store {
+        attempt: "read the tags",
+        source,
+    })?;
+    let number = |name: &RefName| match open.layout.read(name) {
+        Ok(Some(RefKind::Tag(of, tag))) if of == *package => RevisionNumber::of_tag(tag.as_str()),
+        _ => RevisionNumber::UNNUMBERED,
+    };
+    // What leads nowhere, or to no commit, has its name all the same.
+    let broken = open.repo.broken_refs();
+    let all = found.keys().chain(broken.keys()).map(number);
+    Ok(all.max().unwrap_or(RevisionNumber::UNNUMBERED))
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::{BranchEdit, Expect, RefEdit};
 
 use super::{Caller, Made, rejected};
-use crate::discover::{LATEST, approval, highest_number, off_branch};
+use crate::discover::{LATEST, approval, highest_number, highest_tag, off_branch};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;
@@ -89,6 +89,8 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
         None if based_on != on_branch => off_branch(open, &revision.package, based_on)?,
         unmerged => unmerged,
     };
+    // A tag for which nothing is served (it leads to no commit, or beside another one to the same) has its name all the same.
+    let highest = highest.max(highest_tag(open, &revision.package)?);
     Ok(ApproveObserved {
         revision: Arc::clone(revision),
         siblings,

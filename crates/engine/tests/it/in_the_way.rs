@@ -4,6 +4,7 @@ use model::{Class, Door, Lifecycle, Status};
 use store::{Answer, RefEdit, RefName, Submission};
 use testkit::twin::key;
 
+use crate::bases::{move_ref, published, put};
 use crate::outside::push_onto;
 use crate::variants::{quiet, ready, variant};
 use crate::world::{NS, World, alice};
@@ -96,4 +97,19 @@ async fn a_branch_in_the_way_of_drafts_is_told_until_it_is_gone() {
     world.engine.look_at_everything();
     world.pass(600).await;
     assert_eq!(said(&world).0, Status::True, "{}", said(&world).1);
+}
+
+/// X5: a number is given once, also where nothing is served for the tag that has it.
+#[tokio::test(start_paused = true)]
+async fn an_approval_passes_over_a_number_that_another_tag_has() {
+    let (world, tagged) = published().await;
+    move_ref(&world, "refs/tags/shop/v2", Some(tagged)).await;
+    put(&world, 2, "eu");
+    world.rest().await;
+    let second = world.publish("deploy.shop.packagevariant-2").await;
+    assert_eq!(second.revision.0, 3);
+    let refs = world.outside("deploy").refs().expect("refs");
+    let at = |tag: &str| refs[&RefName::parse(tag).expect("a ref")];
+    assert_eq!(at("refs/tags/shop/v2"), tagged);
+    assert_eq!(at("refs/tags/shop/v3"), second.commit);
 }

@@ -6,7 +6,7 @@ use yaml::{Edit, Reader, Stream};
 use super::lines::Lines;
 use super::node::{document, find, parsed};
 use super::place::{is_file, subpackage, value_at};
-use crate::place::{FieldPath, PathStep};
+use crate::place::{FieldPath, PathStep, inside};
 
 /// Puts what `from` holds at the place of a conflict into a package, as it is written there; says whether it could.
 ///
@@ -19,12 +19,21 @@ pub(crate) fn take(files: &mut Files, from: &Files, conflict: &Conflict) -> bool
     };
     match taken {
         // Looked at again: an edit that came to something else there is no decision.
-        Some(taken) if value_at(&taken, conflict) == value_at(from, conflict) => {
+        Some(taken)
+            if value_at(&taken, conflict) == value_at(from, conflict)
+                && has_place(&taken, &conflict.file) =>
+        {
             *files = taken;
             true
         }
         _ => false,
     }
+}
+
+/// Whether a file, if it is there, stands neither where a directory does nor below another file.
+fn has_place(files: &Files, at: &PackagePath) -> bool {
+    let beside = |path: &PackagePath| !inside(path, at.as_str()) && !inside(at, path.as_str());
+    !files.contains_key(at) || files.keys().all(beside)
 }
 
 /// A file, or the files of a subpackage.

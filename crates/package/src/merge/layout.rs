@@ -1,5 +1,7 @@
 //! The resource merge of whole packages: file by file, behind what moved and what became of subpackages.
 
+use std::collections::BTreeSet;
+
 use model::{Conflict, Files, PackagePath};
 
 use super::options::{MergeError, MergeOptions, Merged};
@@ -50,7 +52,8 @@ pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, 
     Ok(Merged { files, conflicts })
 }
 
-/// A file cannot stand where a directory does: what is local stays, upstream's is recorded.
+/// A file cannot stand where a directory does: what is local stays, upstream's is recorded. That is all there is to say of a
+/// file that has no place: what was found in it, or about it, is not in the result whatever is decided there.
 pub(super) fn clashes(
     sides: Sides<'_>,
     options: &MergeOptions,
@@ -58,6 +61,7 @@ pub(super) fn clashes(
     conflicts: &mut Vec<Conflict>,
 ) {
     let paths: Vec<PackagePath> = files.keys().cloned().collect();
+    let mut without_place: BTreeSet<&PackagePath> = BTreeSet::new();
     for path in &paths {
         // Paths below a directory follow it, behind those that continue its name otherwise.
         let from = format!("{path}/");
@@ -71,16 +75,17 @@ pub(super) fn clashes(
             continue;
         }
         // Whichever of the two is local stays: people may have edited it, and upstream's is told.
-        let losers: Vec<&PackagePath> = if sides.local.contains_key(path) {
-            below
+        if sides.local.contains_key(path) {
+            without_place.extend(below);
         } else {
-            vec![path]
-        };
-        for loser in losers {
-            let mut record = Recorder::new(options, loser);
-            record.clash(sides.of(loser));
-            conflicts.extend(record.finish());
-            files.remove(loser);
+            without_place.insert(path);
         }
+    }
+    conflicts.retain(|conflict| !without_place.contains(&conflict.file));
+    for path in without_place {
+        let mut record = Recorder::new(options, path);
+        record.clash(sides.of(path));
+        conflicts.extend(record.finish());
+        files.remove(path);
     }
 }

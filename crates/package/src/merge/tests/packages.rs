@@ -330,6 +330,26 @@ fn m24_a_deleted_subpackage_is_one_decision_told_field_by_field() {
     );
 }
 
+/// A file that comes back since upstream changed it, and then has no place, was told twice, with both decisions.
+#[test]
+fn m16_a_file_where_a_directory_stands_is_told_once() {
+    let merged = merge_files(
+        [
+            &[("conf", "base\n")],
+            &[("conf/x.txt", "mine\n")],
+            &[("conf", "theirs\n")],
+        ],
+        &block(),
+    );
+    assert_eq!(merged.files, with_kptfile(&[("conf/x.txt", "mine\n")]));
+    let told: Vec<_> = merged
+        .conflicts
+        .iter()
+        .map(|c| (c.file.as_str(), c.decision, c.state))
+        .collect();
+    assert_eq!(told, [("conf", Decision::Local, ConflictState::Open)]);
+}
+
 #[test]
 fn m16_no_strategy_puts_a_file_where_a_directory_stays() {
     const REMOTE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\nupstream:\n  type: git\n  git:\n    repo: https://example.com/sub\n    directory: /\n    ref: v1\n";

@@ -198,3 +198,36 @@ fn m4_what_a_render_alone_changed_goes_when_upstream_deletes_it() {
     );
     assert!(text(&derived.tip, "deployment.yaml").contains("replicas: 3"));
 }
+
+/// What upstream changed of a file has no place there, whatever is decided: that is no decision of the render's.
+#[test]
+fn v4_a_file_in_whose_place_a_person_put_a_directory_waits_for_an_answer() {
+    let old = first();
+    let mut published = old.tip.clone();
+    for name in ["README.md", "deployment.yaml"] {
+        published.remove(&PackagePath::parse(name).unwrap());
+        let below = PackagePath::parse(&format!("{name}/part")).unwrap();
+        published.insert(below, model::File::text("mine"));
+    }
+    let mut new = upstream(&[("web:v1", "web:v2")]);
+    let readme = PackagePath::parse("README.md").unwrap();
+    new.insert(readme.clone(), model::File::text("read this"));
+    let mut input = input(new, 2, recipe());
+    input.base = base(published, old.v);
+    let derived = derive(input);
+    let open = |place: &str| (place.to_owned(), ConflictState::Open);
+    assert_eq!(
+        places(&derived.conflicts),
+        [open("README.md "), open("deployment.yaml ")]
+    );
+    assert!(text(&derived.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+    assert!(!derived.tip.contains_key(&readme));
+    // Nor can it be answered by putting the file there: the directory would go without a word.
+    let mut files = derived.tip.clone();
+    let told = &derived.conflicts[0];
+    let side = model::ConflictSide::Upstream;
+    let theirs = Files::from_iter([(readme, model::File::text("read this"))]);
+    assert!(package::conflicts::holds_side(&theirs, told, side));
+    assert!(!package::conflicts::put_side(&mut files, &theirs, told, side));
+    assert_eq!(files, derived.tip);
+}
