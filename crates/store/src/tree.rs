@@ -169,7 +169,7 @@ fn plant(top: &mut BTreeMap<Vec<u8>, Node>, path: &[u8], mode: u32, id: ObjectId
     let clash = || Error::Nonsense {
         attempt: "write a package",
         why: format!(
-            "{} is both a file and a directory",
+            "{} is already a link, a submodule or a file, or a directory of one, so that no file can be written there",
             String::from_utf8_lossy(path)
         ),
     };

@@ -57,10 +57,7 @@ pub(crate) fn is_numbered(open: &OpenRepository, package: &PackageName) -> Resul
 ///
 /// # Errors
 /// Git cannot be read.
-pub(crate) fn highest_tag(
-    open: &OpenRepository,
-    package: &PackageName,
-) -> Result<RevisionNumber> {
+pub(crate) fn highest_tag(open: &OpenRepository, package: &PackageName) -> Result<RevisionNumber> {
     let below = RefName::parse(&format!("refs/tags/{}", open.layout.dir(package)));
     let below: Vec<RefName> = below.into_iter().collect();
     let found = open.repo.refs_of(&below, &[]);

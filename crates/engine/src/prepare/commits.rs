@@ -8,6 +8,7 @@ use model::{
     WorkspaceName,
 };
 use package::derive::Derived;
+use package::merge::Occupied;
 use plan::variant::BaseRef;
 use store::{CommitSpec, Content, Opaque, Written};
 
@@ -79,7 +80,7 @@ impl Commits<'_> {
         subject: Subject<'_>,
         noted: Noted<'_>,
     ) -> Result<(Tip, Machine)> {
-        let m = self.aside(&self.derived.m, &[], "a tree")?;
+        let m = self.aside((&self.derived.m, self.opaque), &[], "a tree")?;
         let v = self.output()?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
@@ -101,8 +102,12 @@ impl Commits<'_> {
     ) -> Result<(Tip, Machine)> {
         let v = self.output()?;
         let mut beside: Vec<CommitId> = v.iter().map(Written::commit).collect();
+        let opaque = match self.derived.tip_equals_m {
+            true => self.opaque.to_vec(),
+            false => self.with_room(&self.derived.m),
+        };
         let m = self.aside(
-            &self.derived.m,
+            (&self.derived.m, &opaque),
             &beside,
             "the machine's result for this draft",
         )?;
@@ -112,7 +117,7 @@ impl Commits<'_> {
             None
         } else {
             beside = vec![m.commit()];
-            Some(self.aside(&self.derived.tip, &[], "a tree")?)
+            Some(self.aside((&self.derived.tip, self.opaque), &[], "a tree")?)
         };
         let tree = tip.as_ref().map_or(Ok(m_tree), tree_of)?;
         facts::keep(self.engine, v_tree, || Facts::of_output(self.derived));
@@ -132,8 +137,20 @@ impl Commits<'_> {
         if self.derived.v_equals_m {
             return Ok(None);
         }
-        self.aside(&self.derived.v, &[], "the machine's own output")
+        let opaque = self.with_room(&self.derived.v);
+        let content = (&self.derived.v, opaque.as_slice());
+        self.aside(content, &[], "the machine's own output")
             .map(Some)
+    }
+
+    /// What is carried along unread, but for what a person put where these files, which are not the draft itself, have theirs.
+    fn with_room(&self, files: &Files) -> Vec<Opaque> {
+        if self.opaque.is_empty() {
+            return Vec::new();
+        }
+        let taken = Occupied::new(files.keys().map(ToString::to_string));
+        let stands = |o: &&Opaque| taken.leaves_room_at(&String::from_utf8_lossy(&o.path));
+        self.opaque.iter().filter(stands).cloned().collect()
     }
 
     fn commit(
@@ -161,14 +178,19 @@ impl Commits<'_> {
 
     /// A commit that shows nothing but the package and stands beside a draft. One that only gives
     /// its tree an id is never published.
-    fn aside(&self, files: &Files, parents: &[CommitId], what: &str) -> Result<Written> {
+    fn aside(
+        &self,
+        (files, opaque): (&Files, &[Opaque]),
+        parents: &[CommitId],
+        what: &str,
+    ) -> Result<Written> {
         let now = self.engine.now();
         let dir = self.open.layout.dir(self.package);
         let message = format!("{dir} {}: {what}\n", self.workspace);
         let written = self.open.repo.write(CommitSpec {
             base: None,
             dir: &dir,
-            content: Content::Files(files, self.opaque),
+            content: Content::Files(files, opaque),
             parents,
             author: &committer(now),
             committer: &committer(now),

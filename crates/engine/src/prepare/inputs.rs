@@ -10,7 +10,7 @@ use store::Opaque;
 
 use crate::observe::old_files;
 use crate::repos::OpenRepository;
-use crate::usecase::registered;
+use crate::usecase::{occupied, registered};
 use crate::{Engine, Result, held};
 
 pub(super) async fn open_draft(
@@ -23,9 +23,11 @@ pub(super) async fn open_draft(
         Some(machine) => known(open, machine, machine.m_tree)?,
         None => machine_files(engine, open, &step.draft_base).await?,
     };
+    let tip = open.snapshot(old.tree)?;
     Ok(OpenDraft {
         machine,
-        tip: open.snapshot(old.tree)?.files.clone(),
+        tip: tip.files.clone(),
+        occupied: occupied(&tip.opaque),
         conflicts: old.conflicts.clone(),
         acknowledged: old.resolved_conflicts.clone(),
     })
@@ -42,10 +44,14 @@ pub(super) async fn input(
     let (files, theirs, lock) = registered(engine, &upstream.key.namespace, upstream).await?;
     let base = match base {
         None => None,
-        Some(base) => Some(Base {
-            published: open.snapshot(base.tree)?.files.clone(),
-            machine: machine_files(engine, open, &base.machine).await?,
-        }),
+        Some(base) => {
+            let published = open.snapshot(base.tree)?;
+            Some(Base {
+                published: published.files.clone(),
+                occupied: occupied(&published.opaque),
+                machine: machine_files(engine, open, &base.machine).await?,
+            })
+        }
     };
     let input = DeriveInput {
         marked: marked(engine, upstream, &files, &lock).await?,

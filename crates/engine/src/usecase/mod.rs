@@ -27,7 +27,7 @@ pub(crate) use create::new_record;
 pub use many::{Act, Many, Wish};
 pub use shown::Shown;
 pub(crate) use shown::{resources, resources_within};
-pub(crate) use sources::{not_carried, registered};
+pub(crate) use sources::{not_carried, occupied, registered};
 pub use unshown::Save;
 
 use std::collections::BTreeMap;

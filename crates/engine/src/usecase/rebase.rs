@@ -9,12 +9,13 @@ use model::{
     CommitId, Conflict, ConflictPolicy, ConflictState, Files, Lifecycle, Revision, TreeId,
 };
 use package::conflicts::{MergedDraft, carry};
-use package::merge::{MergeOptions, merge};
+use package::merge::{MergeError, MergeOptions, merge};
 use package::place::sort;
 use plan::OffBranch;
 use plan::revision::REBASE;
 use store::Content;
 
+use super::sources::occupied;
 use super::{Caller, Made, approve, content, lifecycle};
 use crate::discover::chain;
 use crate::discover::off_branch;
@@ -51,14 +52,18 @@ pub(super) async fn rebase(
     let upstream = open.snapshot(now)?.files.clone();
     let local = tip.files.clone();
     let options = MergeOptions::in_draft(ConflictPolicy::Block);
-    let theirs = upstream.clone();
+    let (theirs, occupied) = (upstream.clone(), occupied(&tip.opaque));
     let merged = engine
         .inner
         .options
         .cpu
-        .run(move || merge(&base, &local, &theirs, &options))
+        .run(move || {
+            let mut merged = merge(&base, &local, &theirs, &options)?;
+            merged.beside(&occupied, [&base, &local, &theirs], &options);
+            Ok(merged)
+        })
         .await?
-        .map_err(|error| Error::Contents {
+        .map_err(|error: MergeError| Error::Contents {
             attempt: "base the draft on the branch",
             class: error.class(),
             message: chain(&error),

@@ -9,7 +9,7 @@ use model::{
 use package::clone::{self, CloneSpec};
 use package::init::{InitSpec, init};
 use package::kptfile::{Edit, Kptfile};
-use package::merge::{MergeOptions, merge};
+use package::merge::{MergeError, MergeOptions, Occupied, merge};
 use plan::revision::ContentSource;
 use store::{Dir, Opaque, RemoteSpec};
 
@@ -164,6 +164,12 @@ pub(crate) fn not_carried(theirs: &[Opaque], ours: &[Opaque]) -> Option<Conditio
     ))
 }
 
+/// Where no file has a place, since something stands there that is none.
+pub(crate) fn occupied(opaque: &[Opaque]) -> Occupied {
+    let path = |o: &Opaque| String::from_utf8_lossy(&o.path).into_owned();
+    Occupied::new(opaque.iter().map(path))
+}
+
 /// A path for people: whatever git allows in a name stays on one line.
 fn shown(path: &[u8]) -> String {
     match std::str::from_utf8(path) {
@@ -270,14 +276,16 @@ async fn upgraded(
     let (new_files, new_opaque, lock) = registered(engine, &key.namespace, new).await?;
     let local = open.snapshot(local.tree)?;
     let cpu = engine.inner.options.cpu.clone();
-    let local_files = local.files.clone();
+    let (local_files, occupied) = (local.files.clone(), occupied(&local.opaque));
     let merged = cpu
         .run(move || {
             let options = MergeOptions::upgrade(strategy, ConflictPolicy::Upstream);
-            merge(&old_files, &local_files, &new_files, &options)
+            let mut merged = merge(&old_files, &local_files, &new_files, &options)?;
+            merged.beside(&occupied, [&old_files, &local_files, &new_files], &options);
+            Ok(merged)
         })
         .await?
-        .map_err(|e| cannot("upgrade the package", e.class(), &e))?;
+        .map_err(|e: MergeError| cannot("upgrade the package", e.class(), &e))?;
     let marked = clone::mark(&merged.files);
     let mut files = marked.files;
     let edits = [

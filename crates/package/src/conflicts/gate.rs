@@ -8,10 +8,10 @@ use crate::kptfile::{Edit, EditError, Kptfile};
 pub const GATE: &str = "offshoot.dev/Conflicts";
 
 /// The condition's reason while somebody has to look.
-pub const REASON_OPEN: &str = "ConflictsOpen";
+const REASON_OPEN: &str = "ConflictsOpen";
 
 /// The condition's reason once everything is acknowledged or resolved.
-pub const REASON_SETTLED: &str = "ConflictsSettled";
+const REASON_SETTLED: &str = "ConflictsSettled";
 
 /// How many conflicts the message names.
 const NAMED: usize = 10;

@@ -20,10 +20,11 @@ pub(crate) use carry::is_unanswered;
 pub use carry::{MergedDraft, acknowledge, carry};
 pub use codec::{CodecError, TRAILER_LIMIT, decode, encode};
 pub use decide::{as_recorded, holds_side, put_recorded, put_side, put_value, takes_values};
-pub use gate::{GATE, REASON_OPEN, REASON_SETTLED, condition, open, put_gate};
+pub use gate::{GATE, condition, open, put_gate};
 pub(crate) use node::document;
 pub use place::{node_at, value_at};
-pub use resolve::{derived_by_render, resolved_by_edit};
+pub(crate) use resolve::derived_by_render;
+pub use resolve::resolved_by_edit;
 pub(crate) use take::take;
 pub use ways::{Ways, both_ways};
 

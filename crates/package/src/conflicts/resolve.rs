@@ -21,7 +21,7 @@ pub fn resolved_by_edit(conflicts: &mut [Conflict], machine: &Files, tip: &Files
 /// place once the causes are decided otherwise (V4: `derived`, without a gate of their own).
 ///
 /// `decided` and `otherwise` are renders of the same merge that differ in the causes alone.
-pub fn derived_by_render(
+pub(crate) fn derived_by_render(
     conflicts: &mut [Conflict],
     causes: &[ConflictId],
     decided: &Files,

@@ -29,6 +29,7 @@ use crate::clone::Marked;
 use crate::context;
 use crate::documents::Parsed;
 use crate::kptfile::{Kptfile, ReadError};
+use crate::merge::Occupied;
 use crate::mutate::{self, Injected, InjectionPoint, MutateError, Previous};
 use crate::render::{Conversation, Output, RenderStep, RunFailure};
 
@@ -65,6 +66,8 @@ pub struct Base {
     pub published: Files,
     /// *V_p*, or how to come by it.
     pub machine: MachineFiles,
+    /// What stands in it that is no file.
+    pub occupied: Occupied,
 }
 
 /// A draft in which people may have worked.
@@ -74,6 +77,8 @@ pub struct OpenDraft {
     pub machine: MachineFiles,
     /// What stands in the draft now.
     pub tip: Files,
+    /// What of it is no file.
+    pub occupied: Occupied,
     /// The conflicts recorded so far, with what people said about them.
     pub conflicts: Vec<Conflict>,
     /// The ids that people acknowledged (`spec.resolvedConflicts`), also of conflicts that are not there now.

@@ -7,7 +7,7 @@ use model::{Condition, Conflict, Decision, Files, Status};
 use crate::conflicts;
 use crate::documents::Parsed;
 use crate::kptfile::Kptfile;
-use crate::merge::{MergeOptions, merge};
+use crate::merge::{MergeOptions, Occupied, merge};
 use crate::mutate::{self, Mutated, Mutation, Previous};
 use crate::render::Options;
 
@@ -70,7 +70,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
                 progress,
                 "the published revision",
                 &merge_base,
-                &base.published,
+                (&base.published, &base.occupied),
                 &v,
                 &options,
             )?
@@ -91,7 +91,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
                 files,
                 ..merge_base
             };
-            let local = &ready.local;
+            let local = (&ready.local, &draft.occupied);
             let mut tip =
                 walk.merge_into(progress, "the draft", &of, local, &m.output, &options)?;
             tip.conflicts.extend(ready.taken);
@@ -140,12 +140,13 @@ impl Walk<'_> {
         progress: &mut Progress,
         what: &'static str,
         merge_base: &MergeBase,
-        local: &Files,
+        (local, occupied): (&Files, &Occupied),
         next: &MachineOutput,
         options: &MergeOptions,
     ) -> Result<MergedOutput, Halt> {
         // Nobody edited: most of a fleet ends here, and nothing of it was parsed.
-        if alike(&merge_base.files, local, &self.kinds)? {
+        let untouched = alike(&merge_base.files, local, &self.kinds)?;
+        if untouched && occupied.leaves_room_for(&next.files) {
             return Ok(MergedOutput {
                 output: next.clone(),
                 conflicts: Vec::new(),
@@ -163,8 +164,10 @@ impl Walk<'_> {
         };
         let merging = |local: &Files, options: &MergeOptions| {
             let [base, local, upstream] = sides(local)?;
-            merge(&base, &local, &upstream, options)
-                .map_err(|source| DeriveError::Merge { what, source })
+            let mut merged = merge(&base, &local, &upstream, options)
+                .map_err(|source| DeriveError::Merge { what, source })?;
+            merged.beside(occupied, [&base, &local, &upstream], options);
+            Ok(merged)
         };
         let mut merged = progress.merge(|| merging(local, options))?;
         // What a run alone wrote into a resource that upstream deletes is no edit to defend (M4): merged once more without it.

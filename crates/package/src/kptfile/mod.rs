@@ -20,7 +20,7 @@ use crate::documents::Parsed;
 
 pub use edit::EditError;
 pub use fields::{Info, Inventory, KptfileFields, KptfileUpstream, UpstreamLock};
-pub use validate::clean as clean_config_path;
+pub(crate) use validate::clean as clean_config_path;
 pub(crate) use write::TOP;
 pub use write::{Edit, FunctionList};
 

@@ -52,8 +52,7 @@ pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, 
     Ok(Merged { files, conflicts })
 }
 
-/// A file cannot stand where a directory does: what is local stays, upstream's is recorded. That is all there is to say of a
-/// file that has no place: what was found in it, or about it, is not in the result whatever is decided there.
+/// A file cannot stand where a directory does: what is local stays, upstream's is recorded.
 pub(super) fn clashes(
     sides: Sides<'_>,
     options: &MergeOptions,
@@ -61,7 +60,7 @@ pub(super) fn clashes(
     conflicts: &mut Vec<Conflict>,
 ) {
     let paths: Vec<PackagePath> = files.keys().cloned().collect();
-    let mut without_place: BTreeSet<&PackagePath> = BTreeSet::new();
+    let mut without_place: BTreeSet<PackagePath> = BTreeSet::new();
     for path in &paths {
         // Paths below a directory follow it, behind those that continue its name otherwise.
         let from = format!("{path}/");
@@ -76,11 +75,23 @@ pub(super) fn clashes(
         }
         // Whichever of the two is local stays: people may have edited it, and upstream's is told.
         if sides.local.contains_key(path) {
-            without_place.extend(below);
+            without_place.extend(below.into_iter().cloned());
         } else {
-            without_place.insert(path);
+            without_place.insert(path.clone());
         }
     }
+    tell_without_place(sides, options, &without_place, files, conflicts);
+}
+
+/// Takes files out that have no place. That is all there is to say of them: what was found in one, or about it, is not in the
+/// result whatever is decided there.
+pub(super) fn tell_without_place(
+    sides: Sides<'_>,
+    options: &MergeOptions,
+    without_place: &BTreeSet<PackagePath>,
+    files: &mut Files,
+    conflicts: &mut Vec<Conflict>,
+) {
     conflicts.retain(|conflict| !without_place.contains(&conflict.file));
     for path in without_place {
         let mut record = Recorder::new(options, path);

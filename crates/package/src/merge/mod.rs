@@ -24,6 +24,7 @@ mod leaves;
 mod lines;
 mod list;
 mod moves;
+mod occupied;
 mod options;
 mod order;
 mod pairs;
@@ -51,8 +52,9 @@ use crate::place::sort;
 pub(crate) use diff::diff_where;
 pub use diff::{Difference, diff};
 pub use leaves::{Earlier, Leaf, Versions, within};
+pub use occupied::Occupied;
 pub use options::{MergeError, MergeOptions, Merged, Side};
-pub use runtime::without_runtime;
+pub(crate) use runtime::without_runtime;
 
 /// Merges what changed between `base` and `upstream` into `local`.
 pub fn merge(

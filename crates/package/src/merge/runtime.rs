@@ -76,7 +76,7 @@ pub(super) fn without_runs(text: &str) -> Option<String> {
 ///
 /// `kinds` names further condition types that are ours (those of injection points). A package
 /// without a readable Kptfile is returned as it is: the merge will say so.
-pub fn without_runtime(files: &Files, kinds: &[String]) -> Result<Files, EditError> {
+pub(crate) fn without_runtime(files: &Files, kinds: &[String]) -> Result<Files, EditError> {
     let Ok(kptfile) = Kptfile::of_files(files) else {
         return Ok(files.clone());
     };

@@ -23,8 +23,9 @@ pub(crate) use inject::held;
 pub use inject::{Injected, Previous, points_and_previous, previous};
 pub use pipeline::is_own_function;
 pub(crate) use pipeline::{OWN_FUNCTION_PREFIX, behind_variant};
+pub(crate) use points::INJECTED_NAME;
 pub(crate) use points::{CONDITION_PREFIX, points_of};
-pub use points::{INJECTED, INJECTED_NAME, INJECTION, InjectionPoint, injection_points};
+pub use points::{INJECTED, InjectionPoint, injection_points};
 
 /// One change of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]

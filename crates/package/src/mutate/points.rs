@@ -8,12 +8,12 @@ use super::open::OpenFiles;
 use crate::documents::Parsed;
 
 /// The annotation that makes a resource an injection point; `required` or `optional`.
-pub const INJECTION: &str = "kpt.dev/config-injection";
+const INJECTION: &str = "kpt.dev/config-injection";
 /// What the types of injection points' conditions begin with (R83).
 pub(crate) const CONDITION_PREFIX: &str = "config.injection.";
 
 /// The annotation that names what was injected (R93, V7).
-pub const INJECTED_NAME: &str = "kpt.dev/injected-resource-name";
+pub(crate) const INJECTED_NAME: &str = "kpt.dev/injected-resource-name";
 /// The same under the name that existing packages read (V7).
 pub const INJECTED: &str = "kpt.dev/injected-resource";
 

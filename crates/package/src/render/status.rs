@@ -48,7 +48,7 @@ pub(super) fn first_of(mut warnings: Vec<String>) -> Vec<String> {
 const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
 /// The image as it would be fetched: with the default registry, and a tag.
-pub fn resolved_image(image: &str, tag: Option<&str>) -> String {
+fn resolved_image(image: &str, tag: Option<&str>) -> String {
     tagged(prefixed(image), tag.or(Some("latest")))
 }
 

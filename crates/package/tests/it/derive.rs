@@ -1,5 +1,6 @@
 //! Deriving: the machine's output, people's edits, and how the two meet.
 
+mod beside;
 mod carried;
 mod conflicts;
 mod drafts;
@@ -15,6 +16,7 @@ use model::{
 };
 use package::derive::{Base, DeriveInput, Derived, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
+use package::merge::Occupied;
 
 use crate::{POINT, kept, text, vectors};
 
@@ -184,6 +186,7 @@ fn known(files: Files) -> MachineFiles {
 
 fn base(published: Files, v: Files) -> Option<Base> {
     Some(Base {
+        occupied: Occupied::default(),
         published,
         machine: known(v),
     })
@@ -351,6 +354,7 @@ fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
     let mut third = input(upstream(&[("web:v1", "web:v3")]), 3, recipe());
     third.base = base(published, old.v);
     third.draft = Some(OpenDraft {
+        occupied: Occupied::default(),
         machine: known(draft.m.clone()),
         tip,
         conflicts: draft.conflicts,

@@ -190,10 +190,12 @@ impl History {
             },
             recipe: self.recipe(),
             base: self.published.as_ref().map(|(published, v)| Base {
+                occupied: Occupied::default(),
                 published: published.clone(),
                 machine: known(v),
             }),
             draft: self.draft.as_ref().map(|draft| OpenDraft {
+                occupied: Occupied::default(),
                 machine: known(&draft.m),
                 tip: draft.tip.clone(),
                 conflicts: draft.conflicts.clone(),

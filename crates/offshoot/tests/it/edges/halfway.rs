@@ -14,7 +14,7 @@ async fn moved(server: &Process, name: &str, lifecycle: &str, door: &str) -> Res
     answer.map(drop).map_err(|why| why.to_string())
 }
 
-async fn publish(server: &Process, name: &str) {
+pub(super) async fn publish(server: &Process, name: &str) {
     moved(server, name, "Proposed", "").await.unwrap();
     moved(server, name, "Published", "/approval").await.unwrap();
 }

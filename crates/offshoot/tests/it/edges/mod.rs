@@ -7,6 +7,7 @@ mod disk;
 mod doubts;
 mod halfway;
 mod input;
+mod links;
 mod places;
 mod pulled;
 mod remote;

@@ -36,6 +36,7 @@ impl Worked {
         let mut next = input(upstream, self.version, self.recipe.clone());
         next.base.clone_from(&self.base);
         next.draft = Some(OpenDraft {
+            occupied: Occupied::default(),
             machine: known(self.derived.m.clone()),
             tip: self.derived.tip.clone(),
             conflicts: self.derived.conflicts.clone(),

@@ -103,6 +103,7 @@ fn v4_what_stays_local_is_gated_like_everything_else() {
     let draft = first();
     let mut next = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, recipe());
     next.draft = Some(OpenDraft {
+        occupied: Occupied::default(),
         machine: known(draft.m.clone()),
         tip: edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5"),
         conflicts: Vec::new(),
@@ -228,6 +229,8 @@ fn v4_a_file_in_whose_place_a_person_put_a_directory_waits_for_an_answer() {
     let side = model::ConflictSide::Upstream;
     let theirs = Files::from_iter([(readme, model::File::text("read this"))]);
     assert!(package::conflicts::holds_side(&theirs, told, side));
-    assert!(!package::conflicts::put_side(&mut files, &theirs, told, side));
+    assert!(!package::conflicts::put_side(
+        &mut files, &theirs, told, side
+    ));
     assert_eq!(files, derived.tip);
 }

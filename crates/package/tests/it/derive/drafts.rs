@@ -7,6 +7,7 @@ fn v18_an_untouched_draft_follows_the_machine() {
     let old = first();
     let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     second.draft = Some(OpenDraft {
+        occupied: Occupied::default(),
         machine: known(old.m.clone()),
         tip: old.tip,
         conflicts: Vec::new(),
@@ -29,6 +30,7 @@ fn v18_an_acknowledgement_holds_while_the_values_stay() {
         let mut next = input(upstream, version, recipe());
         next.base = base(published.clone(), old.v.clone());
         next.draft = Some(OpenDraft {
+            occupied: Occupied::default(),
             machine: known(draft.m.clone()),
             tip: draft.tip.clone(),
             conflicts: conflicts.clone(),
@@ -55,6 +57,7 @@ fn v19a_a_lost_trailer_is_made_up_for_by_deriving_the_old_upstream_again() {
     wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
     input.base = Some(Base {
+        occupied: Occupied::default(),
         published,
         machine: MachineFiles::Anew {
             upstream: first_input.upstream,
@@ -77,6 +80,7 @@ fn v19a_the_raw_old_upstream_is_the_last_resort() {
     let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     input.base = Some(Base {
+        occupied: Occupied::default(),
         published,
         machine: MachineFiles::Raw(upstream(&[])),
     });
@@ -123,6 +127,7 @@ fn m10_a_fast_forward_from_a_base_that_was_made_up_for_looks_at_values() {
         wanted.strategy = Strategy::FastForward;
         let mut input = input(with_remarks(upstream(&[("web:v1", "web:v2")])), 2, wanted);
         input.base = Some(Base {
+            occupied: Occupied::default(),
             published,
             machine: MachineFiles::Anew {
                 upstream: first_input.upstream.clone(),

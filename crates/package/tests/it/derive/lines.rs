@@ -21,6 +21,7 @@ fn next(derived: &Derived, version: u8, upstream: Files, policy: ConflictPolicy)
     wanted.conflict_policy = policy;
     let mut input = input(upstream, version, wanted);
     input.draft = Some(OpenDraft {
+        occupied: Occupied::default(),
         machine: known(derived.m.clone()),
         tip: derived.tip.clone(),
         conflicts: derived.conflicts.clone(),
