@@ -203,6 +203,8 @@ fn begin(
         }
     }
     let last = before.map_or("", |b| b.id.as_str());
+    // What is known to be published comes before this rollout, also where a clock that was ahead said otherwise.
+    let latest = o.published.values().filter_map(|p| p.at).max();
     let mut members = before.map_or_else(Members::new, |b| b.members.clone());
     for member in members.values_mut() {
         (member.step, member.before) = (None, None);
@@ -212,7 +214,7 @@ fn begin(
         wants,
         asked,
         total: targets.len(),
-        began: o.now,
+        began: latest.map_or(o.now, |at| at.max(o.now)),
         upstreams: rolled(upstreams),
         retried: before.and_then(|b| b.retried.clone()),
         awaited: unmade(targets),

@@ -6,7 +6,7 @@ use model::{Lifecycle, RolloutState, RolloutStatus, SetStatus, Standing};
 use plan::set::{Observed, Published, UNDO, decide, news, waits};
 
 use super::by_hand::{LATE, by_hand, waiting};
-use super::{FLEET, annotate, carry_out, fleet, publish, publish_all, settle, state};
+use super::{FLEET, annotate, carry_out, fleet, publish, publish_all, settle, state, upstream};
 use crate::set::on_large_stack;
 use crate::wire::commit;
 
@@ -97,6 +97,33 @@ fn what_is_published_ahead_of_a_step_is_told_at_once() {
         settle(&mut o);
         assert_eq!(status(&o).diverged, [name(&o, LATE)]);
         assert_eq!(status(&o).steps[2].diverged, 1);
+    });
+}
+
+/// A clock was an hour ahead while the first upstream was published, and is right again.
+#[test]
+fn what_was_published_before_a_rollout_is_no_divergence_whatever_the_clock_said() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        upstream(&mut o, "one");
+        settle(&mut o);
+        for _ in 0..4 {
+            publish_all(&mut o);
+        }
+        o.variants.sort_by(|a, b| a.key.name.cmp(&b.key.name));
+        for published in o.published.values_mut() {
+            published.at = published.at.map(|at| at + 3_600);
+        }
+        upstream(&mut o, "two");
+        settle(&mut o);
+        assert_eq!(state(&o), RolloutState::Progressing);
+        assert_eq!(status(&o).diverged(), None);
+        assert!(status(&o).steps.iter().all(|step| step.diverged == 0));
+        // What follows is told once the clock has caught up.
+        o.now += 7_200;
+        approve(&mut o, LATE, "other", "one");
+        settle(&mut o);
+        assert_eq!(status(&o).diverged, [name(&o, LATE)]);
     });
 }
 
