@@ -16,6 +16,7 @@ use model::{
 use package::conflicts::{acknowledge, resolved_by_edit, value_at};
 use package::derive::{Base, Derivation, DeriveInput, Derived, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
+use package::merge::Occupied;
 use package::place::conflict_id;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
