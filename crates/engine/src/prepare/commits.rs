@@ -8,7 +8,6 @@ use model::{
     WorkspaceName,
 };
 use package::derive::Derived;
-use package::merge::Occupied;
 use plan::variant::BaseRef;
 use store::{CommitSpec, Content, Opaque, Written};
 
@@ -17,7 +16,7 @@ use crate::git::{Subject, committer};
 use crate::observe::facts;
 use crate::repos::OpenRepository;
 use crate::transaction::{Begun, DraftCommit, Tip, Transaction, told};
-use crate::usecase::Caller;
+use crate::usecase::{Caller, are_equal, with_room};
 use crate::{Engine, Error, Result};
 
 /// What the trailer says beside the trees.
@@ -67,6 +66,9 @@ pub(super) struct Commits<'a> {
     pub(super) by: &'a Caller,
     pub(super) package: &'a PackageName,
     pub(super) workspace: &'a WorkspaceName,
+    /// What *M* holds that is no file: what *p* does.
+    pub(super) of_base: &'a [Opaque],
+    /// What the draft holds that is no file.
     pub(super) opaque: &'a [Opaque],
     pub(super) derived: &'a Derived,
 }
@@ -80,7 +82,7 @@ impl Commits<'_> {
         subject: Subject<'_>,
         noted: Noted<'_>,
     ) -> Result<(Tip, Machine)> {
-        let m = self.aside((&self.derived.m, self.opaque), &[], "a tree")?;
+        let m = self.aside((&self.derived.m, self.of_base), &[], "a tree")?;
         let v = self.output()?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
@@ -102,18 +104,15 @@ impl Commits<'_> {
     ) -> Result<(Tip, Machine)> {
         let v = self.output()?;
         let mut beside: Vec<CommitId> = v.iter().map(Written::commit).collect();
-        let opaque = match self.derived.tip_equals_m {
-            true => self.opaque.to_vec(),
-            false => self.with_room(&self.derived.m),
-        };
         let m = self.aside(
-            (&self.derived.m, &opaque),
+            (&self.derived.m, self.of_base),
             &beside,
             "the machine's result for this draft",
         )?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
-        let tip = if self.derived.tip_equals_m {
+        let is_m = self.derived.tip_equals_m && are_equal(self.opaque, self.of_base);
+        let tip = if is_m {
             None
         } else {
             beside = vec![m.commit()];
@@ -137,20 +136,10 @@ impl Commits<'_> {
         if self.derived.v_equals_m {
             return Ok(None);
         }
-        let opaque = self.with_room(&self.derived.v);
+        let opaque = with_room(self.of_base, &self.derived.v);
         let content = (&self.derived.v, opaque.as_slice());
         self.aside(content, &[], "the machine's own output")
             .map(Some)
-    }
-
-    /// What is carried along unread, but for what a person put where these files, which are not the draft itself, have theirs.
-    fn with_room(&self, files: &Files) -> Vec<Opaque> {
-        if self.opaque.is_empty() {
-            return Vec::new();
-        }
-        let taken = Occupied::new(files.keys().map(ToString::to_string));
-        let stands = |o: &&Opaque| taken.leaves_room_at(&String::from_utf8_lossy(&o.path));
-        self.opaque.iter().filter(stands).cloned().collect()
     }
 
     fn commit(

@@ -6,7 +6,7 @@ use model::{DraftOwner, Machine, ObjectKey, PackedRenderStatus, Revision, Uid};
 use package::derive::Derived;
 use plan::variant::words::REJECTED_BY;
 use plan::variant::{CreateDraft, OnEqual, UpdateDraft};
-use store::RefEdit;
+use store::{Opaque, RefEdit};
 
 use super::commits::{Commits, Noted};
 use super::{Draft, Drafting, Equal, inputs, service};
@@ -15,7 +15,7 @@ use crate::git::Subject;
 use crate::index::PackageKey;
 use crate::repos::OpenRepository;
 use crate::transaction::{Follow, Tip, Transaction};
-use crate::usecase::{new_record, not_carried};
+use crate::usecase::{Carried, are_equal, merged_opaque, new_record, not_carried};
 use crate::{Engine, Error, Result, conversation};
 
 /// A new draft.
@@ -53,6 +53,7 @@ pub(crate) async fn create<'e>(
         by: &by,
         package: &step.package,
         workspace: &step.workspace,
+        of_base: &opaque,
         opaque: &opaque,
         derived: &derived,
     };
@@ -106,13 +107,16 @@ pub(crate) async fn update<'e>(
     step: &UpdateDraft,
 ) -> Result<Drafting<'e>> {
     let base = step.base.as_ref();
-    let draft = inputs::open_draft(engine, open, old, step).await?;
+    let there = inputs::opaque(open, Some(old.tree))?;
+    let (of_base, Carried { stays, left_out }) = carried_on(open, &there, step)?;
+    let draft = inputs::open_draft(engine, open, old, step, &stays).await?;
     let (upstream, recipe) = (&step.upstream, &step.recipe);
-    let (input, theirs) = inputs::input(engine, open, upstream, recipe, base, Some(draft)).await?;
+    let (input, mut theirs) =
+        inputs::input(engine, open, upstream, recipe, base, Some(draft)).await?;
+    theirs.extend(left_out);
     let mut announced = Some(open.repo.announce());
     let mut derived = conversation::derive(engine, input, &mut announced).await?;
-    let opaque = inputs::opaque(open, Some(old.tree))?;
-    derived.conditions.extend(not_carried(&theirs, &opaque));
+    derived.conditions.extend(not_carried(&theirs, &stays));
     let shown = open.layout.draft(&old.package, &old.workspace)?;
     if derived.m_equals_p
         && let OnEqual::DeleteDraft(revision) = &step.on_equal
@@ -126,6 +130,7 @@ pub(crate) async fn update<'e>(
         })));
     }
     if derived.tip_equals_draft
+        && are_equal(&stays, &there)
         && derived.conflicts.is_empty()
         && let OnEqual::NoteDigest(draft) = &step.on_equal
     {
@@ -142,7 +147,8 @@ pub(crate) async fn update<'e>(
         by: &by,
         package: &old.package,
         workspace: &old.workspace,
-        opaque: &opaque,
+        of_base: &of_base,
+        opaque: &stays,
         derived: &derived,
     };
     let uid = uid.ok_or_else(|| Error::conflict("the variant has no uid"))?;
@@ -171,6 +177,25 @@ pub(crate) async fn update<'e>(
         files: derived.tip,
         transaction: transaction.prepare(follow)?,
     })))
+}
+
+/// What *M* holds that is no file, and what the draft goes on with.
+fn carried_on(
+    open: &OpenRepository,
+    there: &[Opaque],
+    step: &UpdateDraft,
+) -> Result<(Vec<Opaque>, Carried)> {
+    // Without *p* nobody but the draft holds such a thing.
+    let Some(base) = &step.base else {
+        return Ok((Vec::new(), merged_opaque(there, there, there)));
+    };
+    let now = inputs::opaque(open, Some(base.tree))?;
+    let before = match &step.machine {
+        Some(machine) => inputs::opaque(open, Some(machine.m_tree))?,
+        None => now.clone(),
+    };
+    let carried = merged_opaque(&before, there, &now);
+    Ok((now, carried))
 }
 
 fn owner(key: &ObjectKey, uid: &Uid) -> DraftOwner {

@@ -18,16 +18,16 @@ pub(super) async fn open_draft(
     open: &OpenRepository,
     old: &Revision,
     step: &UpdateDraft,
+    carried: &[Opaque],
 ) -> Result<OpenDraft> {
     let machine = match &step.machine {
         Some(machine) => known(open, machine, machine.m_tree)?,
         None => machine_files(engine, open, &step.draft_base).await?,
     };
-    let tip = open.snapshot(old.tree)?;
     Ok(OpenDraft {
         machine,
-        tip: tip.files.clone(),
-        occupied: occupied(&tip.opaque),
+        tip: open.snapshot(old.tree)?.files.clone(),
+        occupied: occupied(carried),
         conflicts: old.conflicts.clone(),
         acknowledged: old.resolved_conflicts.clone(),
     })

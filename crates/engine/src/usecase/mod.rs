@@ -6,6 +6,7 @@
 
 mod acted;
 mod approve;
+mod carried;
 mod change;
 mod content;
 mod create;
@@ -22,12 +23,13 @@ pub(crate) mod why;
 
 pub use crate::caller::Caller;
 pub use acted::Acted;
+pub(crate) use carried::{Carried, are_equal, merged_opaque, occupied, with_room};
 pub(crate) use content::rendered;
 pub(crate) use create::new_record;
 pub use many::{Act, Many, Wish};
 pub use shown::Shown;
 pub(crate) use shown::{resources, resources_within};
-pub(crate) use sources::{not_carried, occupied, registered};
+pub(crate) use sources::{not_carried, registered};
 pub use unshown::Save;
 
 use std::collections::BTreeMap;

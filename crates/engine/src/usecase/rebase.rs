@@ -15,7 +15,8 @@ use plan::OffBranch;
 use plan::revision::REBASE;
 use store::Content;
 
-use super::sources::occupied;
+use super::carried::{Carried, merged_opaque, occupied};
+use super::sources::not_carried;
 use super::{Caller, Made, approve, content, lifecycle};
 use crate::discover::chain;
 use crate::discover::off_branch;
@@ -48,11 +49,11 @@ pub(super) async fn rebase(
         return Ok(made);
     };
     let tip = open.snapshot(old.tree)?;
-    let base = open.snapshot(was)?.files.clone();
-    let upstream = open.snapshot(now)?.files.clone();
-    let local = tip.files.clone();
+    let (was, now) = (open.snapshot(was)?, open.snapshot(now)?);
+    let Carried { stays, left_out } = merged_opaque(&was.opaque, &tip.opaque, &now.opaque);
+    let (base, local, upstream) = (was.files.clone(), tip.files.clone(), now.files.clone());
     let options = MergeOptions::in_draft(ConflictPolicy::Block);
-    let (theirs, occupied) = (upstream.clone(), occupied(&tip.opaque));
+    let (theirs, occupied) = (upstream.clone(), occupied(&stays));
     let merged = engine
         .inner
         .options
@@ -77,13 +78,17 @@ pub(super) async fn rebase(
     }
     let rendered = conversation::render(engine, files, Default::default()).await?;
     content::check(&rendered)?;
-    let said = content::said(old);
+    let mut said = content::said(old);
+    if let Some(told) = not_carried(&left_out, &stays) {
+        said.retain(|condition| condition.kind != told.kind);
+        said.push(told);
+    }
     let tip = transaction.commit(
         by,
         &DraftCommit {
             package: &old.package,
             workspace: &old.workspace,
-            content: Content::Files(&rendered.files, &tip.opaque),
+            content: Content::Files(&rendered.files, &stays),
             parents: &[old.commit, head],
             subject: Subject::Render,
             body: format!("based on {} anew", open.layout.branch()),

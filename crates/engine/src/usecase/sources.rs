@@ -9,10 +9,11 @@ use model::{
 use package::clone::{self, CloneSpec};
 use package::init::{InitSpec, init};
 use package::kptfile::{Edit, Kptfile};
-use package::merge::{MergeError, MergeOptions, Occupied, merge};
+use package::merge::{MergeError, MergeOptions, merge};
 use plan::revision::ContentSource;
 use store::{Dir, Opaque, RemoteSpec};
 
+use super::carried::occupied;
 use super::{Caller, PackageKey};
 use crate::discover::chain;
 use crate::ports::Reader;
@@ -162,12 +163,6 @@ pub(crate) fn not_carried(theirs: &[Opaque], ours: &[Opaque]) -> Option<Conditio
         "NotPlainFiles",
         what,
     ))
-}
-
-/// Where no file has a place, since something stands there that is none.
-pub(crate) fn occupied(opaque: &[Opaque]) -> Occupied {
-    let path = |o: &Opaque| String::from_utf8_lossy(&o.path).into_owned();
-    Occupied::new(opaque.iter().map(path))
 }
 
 /// A path for people: whatever git allows in a name stays on one line.

@@ -1,5 +1,7 @@
 //! A person puts a link into a package: it stays, and no file of upstream's goes in its place unasked.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::halfway::publish;
@@ -58,15 +60,44 @@ async fn an_upgrade_asks_about_files_in_whose_place_a_person_put_links() {
         told().await == ["added open", "notes open"]
     })
     .await;
-    let listed = std::process::Command::new("git")
-        .args(["ls-tree", "drafts/web/packagevariant-2", "web/"])
-        .current_dir(root.path().join("deploy.git"))
-        .output()
-        .unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    for link in ["added", "notes"] {
-        let is_link = |line: &str| line.starts_with("120000") && line.ends_with(link);
-        assert!(listed.lines().any(is_link), "{link}: {listed}");
-    }
+    links_are(
+        root.path(),
+        "drafts/web/packagevariant-2",
+        &["added", "notes"],
+    )
+    .await;
+
+    // One that comes while the draft is open is in what is approved, too.
+    std::os::unix::fs::symlink("map.yaml", deploy.join("web/late")).unwrap();
+    std::fs::remove_file(deploy.join("web/added")).unwrap();
+    git(&deploy, &["add", "--all"]);
+    git(&deploy, &["commit", "--quiet", "--message", "another link"]);
+    git(&deploy, &["push", "--quiet", "origin", "HEAD"]);
+    links_are(
+        root.path(),
+        "drafts/web/packagevariant-2",
+        &["late", "notes"],
+    )
+    .await;
+    wait_for("the conflicts", async || told().await == ["notes open"]).await;
+    let mut draft = server.get(&second).await;
+    draft["spec"]["resolvedConflicts"] = json!([draft["status"]["conflicts"][0]["id"]]);
+    server.client.put(&second, &draft).await.unwrap();
+    publish(&server, "deploy.web.packagevariant-2").await;
+    links_are(root.path(), "main", &["late", "notes"]).await;
     git(&root.path().join("deploy.git"), &["fsck", "--strict"]);
+}
+
+/// Waits until these are the links of the package at a ref.
+async fn links_are(root: &Path, at: &str, wanted: &[&str]) {
+    let links = || {
+        let mut git = std::process::Command::new("git");
+        git.args(["ls-tree", at, "web/"]);
+        let listed = git.current_dir(root.join("deploy.git")).output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let links = listed.lines().filter(|line| line.starts_with("120000"));
+        let name = |line: &str| line.rsplit('/').next().unwrap_or_default().to_owned();
+        links.map(name).collect::<Vec<_>>()
+    };
+    wait_for(&format!("the links of {at}"), async || links() == wanted).await;
 }
