@@ -18,6 +18,7 @@ use model::{
     InjectionOutcome, ObjectName, PackageName, PackagePath, Pairs, Pipeline, Recipe, Strategy,
 };
 use package::derive::{Derivation, DeriveInput};
+use package::merge::Occupied;
 use package::render::{Conversation, Item, Options, Output, Render, RenderStep, RunFailure};
 
 /// What is measured here runs on the allocator that it ships with.
@@ -446,6 +447,7 @@ fn deriving(files: &Files) {
         base: None,
         draft: None,
         package_bytes: None,
+        upstream_occupied: Occupied::default(),
     };
     let spec = package::clone::CloneSpec {
         package: input.recipe.package.clone(),

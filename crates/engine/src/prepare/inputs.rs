@@ -56,6 +56,7 @@ pub(super) async fn input(
     let input = DeriveInput {
         marked: marked(engine, upstream, &files, &lock).await?,
         upstream: files,
+        upstream_occupied: occupied(&theirs),
         git_upstream: wanted(&lock),
         lock,
         recipe: recipe.clone(),

@@ -149,7 +149,7 @@ fn left_out(opaque: &[Opaque], has: &[Opaque]) -> Option<String> {
         named.push(format!("and {more} more"));
     }
     Some(format!(
-        "not taken along from the upstream package, since only plain files with names that every system takes are: {}",
+        "not taken along from the upstream package, since only plain files with names that every system takes are; a file that stood in its place stays: {}",
         named.join(", ")
     ))
 }
@@ -271,12 +271,16 @@ async fn upgraded(
     let (new_files, new_opaque, lock) = registered(engine, &key.namespace, new).await?;
     let local = open.snapshot(local.tree)?;
     let cpu = engine.inner.options.cpu.clone();
-    let (local_files, occupied) = (local.files.clone(), occupied(&local.opaque));
+    let local_files = local.files.clone();
+    let (here, theirs) = (occupied(&local.opaque), occupied(&new_opaque));
     let merged = cpu
         .run(move || {
             let options = MergeOptions::upgrade(strategy, ConflictPolicy::Upstream);
+            let old_files = theirs
+                .unknown_in(&old_files, &new_files)
+                .unwrap_or(old_files);
             let mut merged = merge(&old_files, &local_files, &new_files, &options)?;
-            merged.beside(&occupied, [&old_files, &local_files, &new_files], &options);
+            merged.beside(&here, [&old_files, &local_files, &new_files], &options);
             Ok(merged)
         })
         .await?

@@ -43,6 +43,8 @@ pub use error::DeriveError;
 pub struct DeriveInput {
     /// *u′*: the upstream package as it is.
     pub upstream: Files,
+    /// What stands in it that is no file, and does not come along: files that were made of it before stay.
+    pub upstream_occupied: Occupied,
     /// The same with identity marks, if they are at hand: a fan-out writes and parses them once.
     pub marked: Option<Arc<Marked>>,
     /// What the Kptfile shall say about it.

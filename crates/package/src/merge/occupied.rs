@@ -32,6 +32,25 @@ impl Occupied {
         !taken && !directories(path).any(|dir| self.paths.contains(dir))
     }
 
+    /// A base without the files in whose place upstream has what is no file: that cannot be taken along, and nobody took the file
+    /// away. `None` where there are none such.
+    pub fn unknown_in(&self, base: &Files, upstream: &Files) -> Option<Files> {
+        if self.paths.is_empty() {
+            return None;
+        }
+        let is_known =
+            |path: &PackagePath| self.leaves_room_at(path.as_str()) || upstream.contains_key(path);
+        if base.keys().all(is_known) {
+            return None;
+        }
+        let known = base.iter().filter(|(path, _)| is_known(path));
+        Some(
+            known
+                .map(|(path, file)| (path.clone(), file.clone()))
+                .collect(),
+        )
+    }
+
     pub(crate) fn leaves_room_for(&self, files: &Files) -> bool {
         self.paths.is_empty() || files.keys().all(|path| self.leaves_room_at(path.as_str()))
     }

@@ -136,6 +136,7 @@ fn input(upstream: Files, version: u8, recipe: Recipe) -> DeriveInput {
     );
     DeriveInput {
         package_bytes: None,
+        upstream_occupied: Occupied::default(),
         marked: None,
         upstream,
         git_upstream: GitUpstream {

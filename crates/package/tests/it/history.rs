@@ -176,6 +176,7 @@ impl History {
         };
         let input = DeriveInput {
             package_bytes: None,
+            upstream_occupied: Occupied::default(),
             marked: None,
             upstream: self.upstream.files(),
             git_upstream: GitUpstream {

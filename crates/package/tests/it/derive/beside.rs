@@ -75,3 +75,36 @@ fn what_upstream_adds_where_a_link_or_a_directory_of_one_stands_waits_for_an_ans
         assert_eq!(places(&derive(next).conflicts), []);
     }
 }
+
+/// A link cannot be taken along, and that upstream has one is no deletion of the file that it replaces.
+#[test]
+fn a_file_that_upstream_replaced_by_a_link_stays_as_it_is() {
+    for replaced in ["README.md", "deployment.yaml"] {
+        let old = first();
+        let mut input = input(without(upstream(&[]), replaced), 2, recipe());
+        input.upstream_occupied = Occupied::new([replaced.to_owned()]);
+        for published in [
+            old.tip.clone(),
+            edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 5"),
+        ] {
+            let mut input = input.clone();
+            input.base = base(published.clone(), old.v.clone());
+            let derived = derive(input);
+            assert_eq!(places(&derived.conflicts), [], "{replaced}");
+            let at = PackagePath::parse(replaced).unwrap();
+            assert_eq!(derived.tip.get(&at), published.get(&at), "{replaced}");
+        }
+        // In a draft that was never published, too.
+        let mut input = input;
+        input.draft = Some(OpenDraft {
+            machine: known(old.m.clone()),
+            tip: old.tip.clone(),
+            occupied: Occupied::default(),
+            conflicts: Vec::new(),
+            acknowledged: Vec::new(),
+        });
+        let derived = derive(input);
+        let at = PackagePath::parse(replaced).unwrap();
+        assert_eq!(derived.tip.get(&at), old.tip.get(&at), "{replaced}");
+    }
+}
