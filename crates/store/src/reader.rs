@@ -65,6 +65,8 @@ pub(crate) struct RepoReader<D> {
     listed: Mutex<Option<(Arc<RawRefs>, Arc<Refs>)>>,
     /// What the last list left out, and why.
     broken: Mutex<BTreeMap<RefName, String>>,
+    /// What it left out since it leads to a tree or a file: that stays so until the ref moves.
+    aside: Mutex<BTreeMap<RefName, String>>,
     walked: Mutex<Vec<Walked>>,
     stopped: AtomicBool,
 }
@@ -88,6 +90,7 @@ impl<D: Disk> RepoReader<D> {
             anchors: Lru::new(share, 16),
             listed: Mutex::default(),
             broken: Mutex::default(),
+            aside: Mutex::default(),
             walked: Mutex::default(),
             stopped: AtomicBool::new(false),
         }

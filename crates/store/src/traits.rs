@@ -52,7 +52,7 @@ pub trait Repo: Send + Sync {
     /// A disk that cannot be read.
     fn refs(&self) -> Result<Arc<Refs>>;
 
-    /// Refs that the last [`Repo::refs`] left out, as they lead nowhere, and why.
+    /// Refs that the last [`Repo::refs`] left out, as they lead nowhere or to no commit, and why.
     fn broken_refs(&self) -> BTreeMap<RefName, String>;
 
     /// Where one ref leads, as [`Repo::refs`] would say, without reading the others.

@@ -6,12 +6,13 @@ use model::{Files, GitLock, GitUpstream, Machine, ObjectKey, Recipe, Revision, T
 use package::clone::Marked;
 use package::derive::{Base, DeriveInput, MachineFiles, OpenDraft};
 use plan::variant::{BaseRef, MachineBase, UpdateDraft};
-use store::Opaque;
+use store::{Opaque, Snapshot};
 
+use crate::discover::chain;
 use crate::observe::old_files;
 use crate::repos::OpenRepository;
 use crate::usecase::{occupied, registered};
-use crate::{Engine, Result, held};
+use crate::{Engine, Error, Result, held};
 
 pub(super) async fn open_draft(
     engine: &Engine,
@@ -26,7 +27,7 @@ pub(super) async fn open_draft(
     };
     Ok(OpenDraft {
         machine,
-        tip: open.snapshot(old.tree)?.files.clone(),
+        tip: contents(open, old.tree)?.files.clone(),
         occupied: occupied(carried),
         conflicts: old.conflicts.clone(),
         acknowledged: old.resolved_conflicts.clone(),
@@ -45,7 +46,7 @@ pub(super) async fn input(
     let base = match base {
         None => None,
         Some(base) => {
-            let published = open.snapshot(base.tree)?;
+            let published = contents(open, base.tree)?;
             Some(Base {
                 published: published.files.clone(),
                 occupied: occupied(&published.opaque),
@@ -65,6 +66,18 @@ pub(super) async fn input(
         package_bytes: Some(engine.inner.options.package_bytes),
     };
     Ok((input, theirs))
+}
+
+/// What is published of the downstream package, or stands in its draft.
+fn contents(open: &OpenRepository, tree: TreeId) -> Result<Arc<Snapshot>> {
+    open.snapshot(tree).map_err(|error| match &error {
+        Error::Store { source, .. } if !source.is_away() => Error::Derive {
+            reason: "DownstreamUnreadable",
+            class: error.class(),
+            message: format!("in repo '{}': {}", open.key().name, chain(&error)),
+        },
+        _ => error,
+    })
 }
 
 /// What is the same in all downstream packages of an upstream one.
@@ -134,7 +147,7 @@ fn known(open: &OpenRepository, machine: &Machine, tree: TreeId) -> Result<Machi
 /// alone.
 pub(super) fn opaque(open: &OpenRepository, tree: Option<TreeId>) -> Result<Vec<Opaque>> {
     match tree {
-        Some(tree) => Ok(open.snapshot(tree)?.opaque.clone()),
+        Some(tree) => Ok(contents(open, tree)?.opaque.clone()),
         None => Ok(Vec::new()),
     }
 }

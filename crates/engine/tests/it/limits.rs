@@ -6,6 +6,8 @@ use engine::usecase::Save;
 use model::{Class, Door, Lifecycle, PackagePath, Status, Task};
 use testkit::twin::key;
 
+use crate::bases::{published, put};
+use crate::outside::push_onto;
 use crate::variants::{DEPLOYMENT, package, push, quiet, ready, variant};
 use crate::world::{NS, World, alice, input, repository};
 
@@ -212,6 +214,33 @@ async fn a_variant_says_which_upstream_cannot_be_read() {
     let said = stored.status.condition("Ready").expect("a condition");
     assert_eq!(said.status, Status::True, "{}", said.message);
     assert_eq!(world.twin.variant(NS, "other"), None);
+}
+
+/// The same of what somebody pushed onto the published package: whoever reads the condition sees which side to mend.
+#[tokio::test(start_paused = true)]
+async fn a_variant_says_that_its_own_package_cannot_be_read() {
+    let (world, _) = published().await;
+    let big = "x".repeat(LIMIT + 1);
+    let files = package(DEPLOYMENT);
+    let mut files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (*p, t.as_str())).collect();
+    files.push(("big.txt", &big));
+    push_onto(&world, "deploy", ("main", "main"), "shop", &files).await;
+    world.engine.look_at_everything();
+    world.rest().await;
+    put(&world, 2, "eu");
+    world.rest().await;
+    let stored = world.twin.variant(NS, "shop").expect("the variant");
+    let said = stored.status.condition("Ready").expect("a condition");
+    assert_eq!(
+        (said.status, said.reason.as_str()),
+        (Status::False, "DownstreamUnreadable"),
+        "{}",
+        said.message
+    );
+    for part in ["in repo 'deploy'", "its largest file is big.txt"] {
+        assert!(said.message.contains(part), "{}", said.message);
+    }
+    quiet(&world).await;
 }
 
 /// V10, R31: the approver's no holds, and the proposal of another is another's.

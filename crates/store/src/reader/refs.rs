@@ -28,7 +28,7 @@ impl<D: Disk> RepoReader<D> {
         {
             return Ok(Arc::clone(refs));
         }
-        let mut refs = Refs::new();
+        let (mut refs, mut aside) = (Refs::new(), BTreeMap::new());
         for (name, id) in &raw {
             if name.as_str().starts_with(PENDING) {
                 continue;
@@ -41,7 +41,11 @@ impl<D: Disk> RepoReader<D> {
             let commit = match listed.as_ref().and_then(still) {
                 Some(commit) => Some(commit),
                 None => match self.follow(*id)? {
-                    Ok(commit) => commit.as_ref().map(commit_id),
+                    Ok(None) => {
+                        aside.insert(name.clone(), format!("object {id} is no commit"));
+                        None
+                    }
+                    Ok(Some(commit)) => Some(commit_id(&commit)),
                     Err(why) => {
                         broken.insert(name.clone(), why);
                         None
@@ -51,6 +55,7 @@ impl<D: Disk> RepoReader<D> {
             refs.extend(commit.map(|commit| (name.clone(), commit)));
         }
         *lock(&self.broken) = broken;
+        *lock(&self.aside) = aside;
         let refs = Arc::new(refs);
         *listed = Some((Arc::new(raw), Arc::clone(&refs)));
         Ok(refs)
@@ -100,6 +105,8 @@ impl<D: Disk> RepoReader<D> {
 
     /// What the last list left out, and why.
     pub(crate) fn broken_refs(&self) -> BTreeMap<RefName, String> {
-        lock(&self.broken).clone()
+        let mut all = lock(&self.aside).clone();
+        all.extend(lock(&self.broken).clone());
+        all
     }
 }

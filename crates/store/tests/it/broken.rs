@@ -117,6 +117,29 @@ async fn one_broken_ref_keeps_nobody_from_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tag_on_a_tree_is_told_with_its_name() {
+    if !available() {
+        return;
+    }
+    let world = Local::new(GitOptions::default());
+    let repo = open(&world).await;
+    let fine = draft_on(&*repo, "fine").await;
+    let tags = world.path().join("refs/tags/app");
+    fs::create_dir_all(&tags).unwrap();
+    let tree = repo.commit(fine).unwrap().tree;
+    fs::write(tags.join("v2"), format!("{tree}\n")).unwrap();
+    // The same list again, as nothing changed, tells the same.
+    for _ in 0..2 {
+        assert_eq!(repo.refs().unwrap().len(), 2);
+        let told: Vec<String> = repo.broken_refs().into_values().collect();
+        assert_eq!(told, [format!("object {tree} is no commit")]);
+    }
+    fs::write(tags.join("v2"), format!("{fine}\n")).unwrap();
+    assert_eq!(repo.refs().unwrap().len(), 3);
+    assert!(repo.broken_refs().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broken_line_of_packed_refs_is_named_and_not_lost() {
     if !available() {
         return;
