@@ -124,7 +124,7 @@ fn function_problem(
 }
 
 /// A config path without `.` and `..` segments, or why it cannot be one (M18: after cleaning).
-pub fn clean(path: &str) -> Result<String, &'static str> {
+pub(crate) fn clean(path: &str) -> Result<String, &'static str> {
     if path.trim().is_empty() {
         return Err("path must not be empty");
     }
