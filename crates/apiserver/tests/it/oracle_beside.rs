@@ -116,3 +116,51 @@ async fn single_checks_of_health_need_a_right() {
     let (code, _) = ask(&server, Method::GET, "/readyz/ping", None).await;
     assert_eq!(code, 200);
 }
+
+/// An applied time that is none is a value of the wrong type to kinds with a type in Go alone.
+#[tokio::test]
+async fn an_applied_time_that_is_none_is_as_unsaid_or_cannot_be_converted() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let path = format!("{HOME}/a?fieldManager=one");
+    let mut timed = shoe("a", 1);
+    timed["metadata"]["deletionTimestamp"] = "x".into();
+    for code in [201, 200] {
+        let (told, made) = send(&server, Method::PATCH, &path, APPLY, timed.clone()).await;
+        assert_eq!(told, code, "{made}");
+        assert_eq!(made["metadata"].get("deletionTimestamp"), None);
+        let owned = &made["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"];
+        assert_eq!(owned["f:deletionTimestamp"], json!({}));
+        timed["spec"]["size"] = 2.into();
+    }
+    let configs = "/api/v1/namespaces/default/configmaps/a?fieldManager=one";
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "deletionTimestamp": "x"}});
+    let (code, answer) = send(&server, Method::PATCH, configs, APPLY, config).await;
+    let why = "failed to convert new object (/a; /v1, Kind=ConfigMap) to proper version: unable to convert unstructured object to /v1, Kind=ConfigMap: parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"";
+    assert_eq!((code, answer["message"].as_str()), (500, Some(why)));
+}
+
+/// What says that it is of another type is not held against the schema, but lists and rules are looked at.
+#[tokio::test]
+async fn what_is_of_another_type_is_told_with_what_is_found_in_it() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/shoes.test.dev";
+    let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
+    let tags =
+        json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}});
+    let rule = json!([{"rule": "self.size < 9", "message": "too large"}]);
+    let patch = json!([
+        {"op": "add", "path": format!("{spec}/properties/tags"), "value": tags},
+        {"op": "add", "path": format!("{spec}/x-kubernetes-validations"), "value": rule},
+    ]);
+    let media = "application/json-patch+json";
+    let (code, answer) = send(&server, Method::PATCH, path, media, patch).await;
+    assert_eq!(code, 200, "{answer}");
+    let mut other = shoe("a", 10);
+    other["kind"] = "Boot".into();
+    other["spec"]["tags"] = json!(["a", "a"]);
+    other["spec"]["colour"] = 3.into();
+    let (code, answer) = ask(&server, Method::POST, HOME, Some(other)).await;
+    let causes = answer["details"]["causes"].as_array().into_iter().flatten();
+    let fields: Vec<&str> = causes.filter_map(|cause| cause["field"].as_str()).collect();
+    assert_eq!((code, fields), (422, vec!["kind", "spec.tags[1]", "spec"]));
+}

@@ -81,7 +81,7 @@ impl Rules<'_> {
         let mistyped = other_type(self, &new);
         if !mistyped.is_empty() {
             errors.extend(mistyped);
-            return Err(mistyped_refusal(&new, &errors).with_warnings(warnings));
+            return Err(mistyped_refusal(self, &new, Some(old), errors).with_warnings(warnings));
         }
         let early = warnings.clone();
         warnings.extend(metadata::warnings(self, Some(old), &new));
