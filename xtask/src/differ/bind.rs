@@ -86,6 +86,19 @@ impl Binder {
         true
     }
 
+    /// Moves objects of a list whose names the servers made up behind the others, in the order of our names: where they stand follows
+    /// from those.
+    pub(super) fn generated_last(&self, ours: &mut [Value], peer: &mut [Value]) {
+        let named = |item: &Value| {
+            let places = ["/metadata/name", "/object/metadata/name"];
+            let name = places.iter().find_map(|place| item.pointer(place));
+            name.and_then(Value::as_str).map(str::to_owned)
+        };
+        let made: BTreeSet<&String> = self.same.values().collect();
+        ours.sort_by_cached_key(|item| named(item).filter(|name| made.contains(name)));
+        peer.sort_by_cached_key(|item| named(item).and_then(|name| self.same.get(&name).cloned()));
+    }
+
     /// Whether two texts say the same, with each server's own values in the same places.
     pub(super) fn alike(&mut self, ours: &str, peer: &str) -> bool {
         if ours == peer {

@@ -68,6 +68,8 @@ impl Answer {
 pub(super) struct Ours {
     server: Server,
     router: Router,
+    /// Whoever waits for housekeeping waits for what another has begun, too.
+    settling: tokio::sync::Mutex<()>,
 }
 
 impl Ours {
@@ -85,7 +87,12 @@ impl Ours {
             .await;
         let server = server.map_err(|e| format!("start our server: {e}"))?;
         let router = server.router("127.0.0.1:0");
-        Ok(Self { server, router })
+        let settling = tokio::sync::Mutex::new(());
+        Ok(Self {
+            server,
+            router,
+            settling,
+        })
     }
 
     async fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Body>> {
@@ -96,6 +103,7 @@ impl Ours {
 
     /// Has all housekeeping done that is due.
     pub(super) async fn settle(&self) {
+        let _one = self.settling.lock().await;
         // What cannot be done yet shows in the answers.
         drop(self.server.handle().settle().await);
     }

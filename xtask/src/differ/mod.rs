@@ -9,6 +9,7 @@ mod client;
 mod compare;
 mod grammar;
 mod known;
+mod packed;
 mod play;
 mod report;
 mod shrink;

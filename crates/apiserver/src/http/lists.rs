@@ -59,7 +59,10 @@ impl Door {
             .accept
             .choose_of(asked.typed(), |s| s != Shape::Discovery)?;
         no_part(&asked.target, form.shape)?;
-        if let Some(version) = rv_parameter(&asked.query, true)? {
+        // Whoever has a token is at the version of that.
+        if query.token.is_empty()
+            && let Some(version) = rv_parameter(&asked.query, true)?
+        {
             self.reach(version).await?;
         }
         let page = self.core.list(&asked.target, &asked.whose, &query).await?;

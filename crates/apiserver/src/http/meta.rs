@@ -17,7 +17,8 @@ use crate::gateway::Attributes;
 use crate::registry::{Catalog, discovery};
 use crate::verbs::Whose;
 
-/// Paths that anyone may read, whatever roles say. Everybody may read the version by a default role.
+/// Paths that anyone may read, whatever roles say; the single checks below them need a right. Everybody may read the version by a default
+/// role.
 pub(super) const OPEN: [&str; 3] = ["healthz", "livez", "readyz"];
 
 /// Paths that say what is served.
@@ -38,7 +39,8 @@ impl Door {
         let first = path.trim_matches('/').split('/').next().unwrap_or_default();
         let verb = method.as_str().to_lowercase();
         let verb = if verb == "head" { "get" } else { verb.as_str() };
-        if OPEN.contains(&first) && verb == "get" {
+        let open = path.strip_prefix('/').unwrap_or(path);
+        if OPEN.contains(&open) && verb == "get" {
             return Ok(());
         }
         // In a cluster, whoever came in can find out what is served, whatever that cluster's authorisation is doing; and
@@ -85,8 +87,16 @@ impl Door {
         self.admit_path(&parts.method, parts.uri.path(), whose)
             .await?;
         let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
+        // What is not there is told before anybody looks at media types.
+        let listed = listed(&texts, catalog);
+        let listed =
+            listed.map(|found| found.ok_or_else(|| path::missing(parts.uri.path(), catalog)));
+        let listed = listed.transpose()?;
         if in_routes(&texts) && path::routed(parts.uri.path(), catalog) {
             restful::media(&parts.headers, None)?;
+        }
+        if let Some(document) = listed {
+            return plain(accept, &document);
         }
         let query = parts.uri.query().unwrap_or_default();
         match texts.as_slice() {
@@ -111,21 +121,6 @@ impl Door {
             ["apis"] => discover(parts, accept, &discovery::group_list(catalog), || {
                 discovery::aggregated(catalog, false)
             }),
-            ["api", version] => found(
-                accept,
-                discovery::resource_list(catalog, "", version),
-                path::missing(parts.uri.path(), catalog),
-            ),
-            ["apis", group] => found(
-                accept,
-                discovery::group(catalog, group),
-                path::missing(parts.uri.path(), catalog),
-            ),
-            ["apis", group, version] => found(
-                accept,
-                discovery::resource_list(catalog, group, version),
-                path::missing(parts.uri.path(), catalog),
-            ),
             ["openapi", "v3", rest @ ..] => {
                 let known = header_text(&parts.headers, &header::IF_NONE_MATCH);
                 self.openapi.v3(catalog, rest, &Query::parse(query), known)
@@ -178,8 +173,14 @@ fn plain(accept: &Accept, value: &Value) -> Result<Response, Failure> {
     Ok(respond::value(200, form.format, value, &[]))
 }
 
-fn found(accept: &Accept, document: Option<Value>, missing: Failure) -> Result<Response, Failure> {
-    plain(accept, &document.ok_or(missing)?)
+/// What a path below `/api` or `/apis` lists, if it is one of a group or version, and if there is such a one.
+fn listed(segments: &[&str], catalog: &Catalog) -> Option<Option<Value>> {
+    match segments {
+        ["api", version] => Some(discovery::resource_list(catalog, "", version)),
+        ["apis", group] => Some(discovery::group(catalog, group)),
+        ["apis", group, version] => Some(discovery::resource_list(catalog, group, version)),
+        _ => None,
+    }
 }
 
 /// `/api` and `/apis`: the aggregated document with its ETag, or the old one.

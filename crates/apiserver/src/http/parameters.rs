@@ -84,13 +84,9 @@ pub(super) fn list_query(query: &Query) -> Result<ListQuery, Failure> {
     );
     let problems = list_problems(query, &token);
     refused(&problems)?;
-    if !token.is_empty() && !version.is_empty() && version != "0" {
-        return Err(Failure::bad_request(
-            "specifying resource version is not allowed when using continue",
-        ));
-    }
-    let exact = if matching == "Exact"
-        || (matching.is_empty() && limit > 0 && !version.is_empty() && version != "0")
+    let versioned = !version.is_empty() && version != "0";
+    let exact = if token.is_empty()
+        && (matching == "Exact" || (matching.is_empty() && limit > 0 && versioned))
     {
         rv_parameter(query, true)?
     } else {
@@ -104,6 +100,7 @@ pub(super) fn list_query(query: &Query) -> Result<ListQuery, Failure> {
             "0" if token.is_empty() => 0,
             _ => usize::try_from(limit).unwrap_or(0),
         },
+        overruled: versioned && !token.is_empty(),
         token,
         exact,
     })

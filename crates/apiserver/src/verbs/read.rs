@@ -24,6 +24,8 @@ pub(crate) struct ListQuery {
     pub limit: usize,
     /// The token of an earlier page; empty for the first.
     pub token: String,
+    /// Whether a version is asked for beside the token, which is refused once the token is read.
+    pub overruled: bool,
     /// Exactly this version, instead of the newest.
     pub exact: Option<u64>,
 }
@@ -167,6 +169,9 @@ impl Core {
     ) -> Result<Page, Failure> {
         let rules = target.rules()?;
         if target.resource.backing == Backing::Virtual {
+            if query.overruled {
+                return Err(overruled());
+            }
             return self.list_virtual(target, whose, query).await;
         }
         let selection = Selection::parse(target, &query.labels, &query.fields)?;
@@ -177,6 +182,9 @@ impl Core {
         } else {
             Some(self.token(&query.token)?)
         };
+        if query.overruled {
+            return Err(overruled());
+        }
         // All pages are of one moment: what changes between them is neither missed nor told twice.
         let at = token.as_ref().map(|t| t.rv).or(query.exact);
         let listing = match at {
@@ -321,6 +329,11 @@ impl Core {
         }
         Ok(token)
     }
+}
+
+/// 400: a token and a version each say of which moment a page is to be.
+fn overruled() -> Failure {
+    Failure::bad_request("specifying resource version is not allowed when using continue")
 }
 
 /// Base64 as Go reads it: bits that are left over are of no account.

@@ -355,7 +355,7 @@ impl Core {
                 .hand_over(target, whose, call, options, prepared.warnings, 200)
                 .await;
         }
-        if options.dry_run {
+        if options.dry_run && !remove {
             return Ok(Written {
                 code: 200,
                 object: Shown::Value(target.rules()?.once_stored(prepared.object)?),
@@ -365,12 +365,12 @@ impl Core {
         let expect = Expect::Rv(found.map_or(0, |f| f.rv));
         if remove {
             // The answer is the last state, under the version before the removal.
-            let op = self.op(target, expect, None)?;
-            self.store
-                .commit(vec![op])
-                .await
-                .map_err(|e| lost(target, &e))?;
-            self.after_write(target).await?;
+            if !options.dry_run {
+                let op = self.op(target, expect, None)?;
+                let gone = self.store.commit(vec![op]).await;
+                gone.map_err(|e| lost(target, &e))?;
+                self.after_write(target).await?;
+            }
             return Ok(Written {
                 code: 200,
                 object: Shown::Value(prepared.object),

@@ -16,6 +16,7 @@ mod operator;
 mod operator_leases;
 mod oracle;
 mod oracle_again;
+mod oracle_beside;
 mod oracle_bodies;
 mod oracle_definitions;
 mod oracle_last;

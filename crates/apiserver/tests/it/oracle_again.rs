@@ -93,6 +93,19 @@ async fn defaults_of_the_stored_version_come_when_it_is_read() {
     assert_ne!(version(&same), version(&made), "the stored version does");
 }
 
+/// What is kept in another version is read on the way there.
+#[tokio::test]
+async fn an_applied_time_that_is_none_cannot_be_kept_in_another_version() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    aged(&server).await;
+    let said = json!({"name": "a", "deletionTimestamp": "x"});
+    let body = json!({"apiVersion": "test.dev/v1beta1", "kind": "Shoe", "metadata": said});
+    let path = format!("{OLD}/a?fieldManager=one");
+    let (code, answer) = send(&server, Method::PATCH, &path, APPLY, body).await;
+    let why = "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"";
+    assert_eq!((code, answer["message"].as_str()), (500, Some(why)));
+}
+
 /// Whoever wrote through a version owns fields there: where it cannot hold the object, nobody knows who owns what.
 #[tokio::test]
 async fn owners_are_lost_where_their_version_cannot_hold_the_object() {

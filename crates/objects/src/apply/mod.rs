@@ -19,4 +19,4 @@ mod tests;
 
 pub(crate) use managers::same_but_times;
 pub(crate) use typed::unfit;
-pub(crate) use update::{ApplyError, Writer, apply, conflict_message, track};
+pub(crate) use update::{ApplyError, Writer, apply, conflict_message, describe, track};

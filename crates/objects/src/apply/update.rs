@@ -426,7 +426,8 @@ fn describe_manager(manager: &Manager, version: &str) -> String {
     text
 }
 
-fn describe(config: &Value) -> String {
+/// An object as messages name it: `namespace/name; group/version, Kind=Kind`.
+pub(crate) fn describe(config: &Value) -> String {
     let text = |pointer: &str| {
         config
             .pointer(pointer)

@@ -21,15 +21,25 @@ impl Structural {
         let mut validator = Validator::default();
         validator.node(value, old, self.root(), At::ROOT);
         let mut errors = validator.errors;
-        embedded::check(value, self.root(), At::ROOT, &mut errors);
+        self.validate_contents(value, old, &mut errors);
+        errors
+    }
+
+    /// Validates what holds of a value beside the types of its fields: what is embedded in it, and that lists hold each element once.
+    pub(crate) fn validate_contents(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        errors: &mut Vec<FieldError>,
+    ) {
+        embedded::check(value, self.root(), At::ROOT, errors);
         let mut old_duplicates = Vec::new();
         if let Some(old) = old {
             lists::duplicates(old, self.root(), At::ROOT, &mut old_duplicates);
         }
         if old_duplicates.is_empty() {
-            lists::duplicates(value, self.root(), At::ROOT, &mut errors);
+            lists::duplicates(value, self.root(), At::ROOT, errors);
         }
-        errors
     }
 }
 

@@ -6,7 +6,7 @@ use super::Rules;
 use super::part::Part;
 use crate::reason::Reason;
 use crate::resource::{Origin, Resource, Version};
-use crate::schema::{FieldError, skipped_rules};
+use crate::schema::{FieldError, Structural, skipped_rules};
 use crate::status::Failure;
 
 impl Rules<'_> {
@@ -66,14 +66,41 @@ impl Rules<'_> {
         if let Some(scale) = &self.version.scale {
             errors.extend(scale.check(new, true));
         }
-        // Rules are written for objects of the right shape: on others they would fail for reasons that nobody asked about.
-        let skips = before.iter().chain(&errors).any(|e| e.kind.skips_rules());
+        self.check_rules(schema, (new, old), before, &mut errors);
+        errors
+    }
+
+    /// Validates what holds of an object whatever it says it is: what is embedded in it, its lists and its rules.
+    #[must_use]
+    pub(crate) fn check_contents(
+        self,
+        new: &Value,
+        old: Option<&Value>,
+        before: &[FieldError],
+    ) -> Vec<FieldError> {
+        let Some(schema) = &self.version.schema else {
+            return Vec::new();
+        };
+        let mut errors = Vec::new();
+        schema.validate_contents(new, old, &mut errors);
+        self.check_rules(schema, (new, old), before, &mut errors);
+        errors
+    }
+
+    /// Rules are written for objects of the right shape: on others they would fail for reasons that nobody asked about.
+    fn check_rules(
+        self,
+        schema: &Structural,
+        (new, old): (&Value, Option<&Value>),
+        before: &[FieldError],
+        errors: &mut Vec<FieldError>,
+    ) {
+        let skips = before.iter().chain(&*errors).any(|e| e.kind.skips_rules());
         if skips && schema.has_rules() {
             errors.push(skipped_rules());
         } else if !skips {
             errors.extend(schema.validate_rules(new, old, self.stack));
         }
-        errors
     }
 }
 

@@ -37,7 +37,7 @@ impl Rules<'_> {
         let mistyped = other_type(self, &object);
         if !mistyped.is_empty() {
             warnings.extend(self.read_strictly(&object, options)?);
-            return Err(mistyped_refusal(&object, &mistyped).with_warnings(warnings));
+            return Err(mistyped_refusal(self, &object, None, mistyped).with_warnings(warnings));
         }
         let unknown = match means {
             Means::Apply => convert::admit_applied(self, &mut object),

@@ -237,6 +237,7 @@ impl Rules<'_> {
                 if let Some(old) = old.filter(|_| part == Part::Scale) {
                     timeless(old, &mut object);
                 }
+                fitted(self, config, &mut object)?;
                 Ok(object)
             }
             Some(Err(ApplyError::Conflicts(mut conflicts))) => {
@@ -257,6 +258,37 @@ impl Rules<'_> {
             }
         }
     }
+}
+
+/// Puts what an apply made into the fields of its type in Go, if it has one; of what has none, a time that is none is as if nobody had
+/// said it, where no other version is made of it to be kept.
+fn fitted(rules: Rules<'_>, config: &Value, object: &mut Value) -> Result<(), Failure> {
+    let Some(kind) = rules.resource.built_in else {
+        let mut found = None;
+        if let Some(metadata) = metadata_mut(object) {
+            metadata.retain(|field, value| {
+                let time = matches!(field.as_str(), "creationTimestamp" | "deletionTimestamp");
+                let why = crate::builtin::metadata_type_error(&json!({field: value}));
+                let odd = why.filter(|_| time);
+                let fits = odd.is_none();
+                found = found.take().or(odd);
+                fits
+            });
+        }
+        let kept_so = rules.version.name == rules.resource.storage_version;
+        return match found.filter(|_| !kept_so && rules.resource.custom()) {
+            Some(why) => Err(Failure::new(500, Reason::Unknown, why)),
+            None => Ok(()),
+        };
+    };
+    kind.put_into_fields(object).map_err(|why| {
+        let told = apply::describe(config);
+        let type_ = told.split_once("; ").map_or("", |(_, type_)| type_);
+        let why = format!(
+            "failed to convert new object ({told}) to proper version: unable to convert unstructured object to {type_}: {why}"
+        );
+        Failure::new(500, Reason::Unknown, why)
+    })
 }
 
 pub(super) fn put(object: &mut Value, fields: Option<Value>) {

@@ -65,6 +65,28 @@ pub(crate) fn texts_of_nulls(metadata: &mut Map<String, Value>) {
     }
 }
 
+/// The labels and annotations that are null, each with the field that it stands in.
+pub(crate) fn nulls(object: &Value) -> Vec<(&'static str, String)> {
+    let mut out = Vec::new();
+    for field in ["labels", "annotations"] {
+        let all = object.get("metadata").and_then(|all| all.get(field));
+        let all = all.and_then(Value::as_object).into_iter().flatten();
+        let nulls = all.filter(|(_, value)| value.is_null());
+        out.extend(nulls.map(|(key, _)| (field, key.clone())));
+    }
+    out
+}
+
+/// Makes labels and annotations null again.
+pub(crate) fn put_nulls(object: &mut Value, nulls: &[(&'static str, String)]) {
+    for (field, key) in nulls {
+        let all = metadata_mut(object).and_then(|all| all.get_mut(*field));
+        if let Some(text) = all.and_then(|all| all.get_mut(key)) {
+            *text = Value::Null;
+        }
+    }
+}
+
 /// Drops owners that stand twice, and says so.
 pub(crate) fn single_owners(object: &mut Value, means: Means) -> Option<String> {
     let owners = object.pointer_mut("/metadata/ownerReferences")?;

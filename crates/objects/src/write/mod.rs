@@ -183,9 +183,15 @@ pub(crate) fn other_type(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
     .collect()
 }
 
-/// 422 of an object that says it is of another type: it is told by what it says.
+/// 422 of an object that says it is of another type: it is told by what it says, and with what is found in it all the same.
 #[must_use]
-pub(crate) fn mistyped_refusal(object: &Value, errors: &[FieldError]) -> Failure {
+pub(crate) fn mistyped_refusal(
+    rules: Rules<'_>,
+    object: &Value,
+    old: Option<&Value>,
+    mut errors: Vec<FieldError>,
+) -> Failure {
+    errors.extend(rules.check_contents(object, old, &errors));
     let text = |field: &str| {
         object
             .get(field)
@@ -195,7 +201,7 @@ pub(crate) fn mistyped_refusal(object: &Value, errors: &[FieldError]) -> Failure
     let group = text("apiVersion")
         .split_once('/')
         .map_or("", |(group, _)| group);
-    Failure::invalid(group, text("kind"), meta(object, "name"), errors)
+    Failure::invalid(group, text("kind"), meta(object, "name"), &errors)
 }
 
 impl Rules<'_> {

@@ -9,6 +9,7 @@ use super::{
     metadata_mut, mistyped_refusal, other_type, patching, rv_of,
 };
 use crate::printed::go_value;
+use crate::resource::Backing;
 use crate::schema::FieldError;
 use crate::status::{Failure, Misread};
 
@@ -60,6 +61,11 @@ impl Rules<'_> {
             name,
             namespace,
         } = update;
+        // What an apply makes of a kind without a type in Go is read as Go reads it once it is stored.
+        let nulls = match means == Means::Apply && self.resource.custom() {
+            true => metadata::nulls(&new),
+            false => Vec::new(),
+        };
         let mut warnings = read(self, (old, &mut new), means, (name, namespace), options)?;
         let link = new.pointer("/metadata/selfLink").cloned();
         let mut new = with_the_rest(self, (old, new), part, means, |asked| {
@@ -75,7 +81,7 @@ impl Rules<'_> {
         let mistyped = other_type(self, &new);
         if !mistyped.is_empty() {
             errors.extend(mistyped);
-            return Err(mistyped_refusal(&new, &errors).with_warnings(warnings));
+            return Err(mistyped_refusal(self, &new, Some(old), errors).with_warnings(warnings));
         }
         let early = warnings.clone();
         warnings.extend(metadata::warnings(self, Some(old), &new));
@@ -88,6 +94,7 @@ impl Rules<'_> {
         }
         generation(self, old, &mut new);
         if unheld(self, part, old, &new) {
+            metadata::put_nulls(&mut new, &nulls);
             return Ok(Updated::Removed(Prepared {
                 object: new,
                 warnings,
@@ -110,7 +117,8 @@ impl Rules<'_> {
     }
 }
 
-/// Whether nothing holds a deleted object any more. A namespace is held by its content, too, and goes with whatever is written to it then.
+/// Whether nothing holds a deleted object any more, so that it goes with whatever is written to it. A namespace is held by its content,
+/// too; what others keep goes when they say so.
 fn unheld(rules: Rules<'_>, part: Part, old: &Value, new: &Value) -> bool {
     if meta(new, "deletionTimestamp").is_empty() || !finalizers(new).is_empty() {
         return false;
@@ -119,7 +127,12 @@ fn unheld(rules: Rules<'_>, part: Part, old: &Value, new: &Value) -> bool {
         let content = new.pointer("/spec/finalizers").and_then(Value::as_array);
         return content.is_none_or(Vec::is_empty);
     }
-    part != Part::Status && !finalizers(old).is_empty()
+    if rules.resource.backing != Backing::Stored {
+        return part != Part::Status && !finalizers(old).is_empty();
+    }
+    // Whoever made it so by a PUT may have given it time.
+    let seconds = old.pointer("/metadata/deletionGracePeriodSeconds");
+    !meta(old, "deletionTimestamp").is_empty() && seconds.is_none_or(|s| s.as_i64() == Some(0))
 }
 
 /// Reads the wanted object: what it says it is, what it asks of the stored one, what the schema knows of it. Answers the warnings.

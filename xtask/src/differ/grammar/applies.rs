@@ -92,6 +92,11 @@ fn apply(maker: &mut Maker, kind: Kind) {
         9 => body["metadata"]["namespace"] = maker.pick(&["other", "$N", ""]).into(),
         10 => body["metadata"]["generation"] = json!(9),
         11 => body["metadata"]["creationTimestamp"] = Value::Null,
+        12 => {
+            body["metadata"]["deletionTimestamp"] =
+                maker.pick(&[json!("2020-01-01T00:00:00Z"), json!("x"), Value::Null])
+        }
+        13 => body["metadata"]["deletionGracePeriodSeconds"] = maker.pick(&[json!(0), json!(7)]),
         _ => {}
     }
     let path = kind.one("a") + &parameters(maker);

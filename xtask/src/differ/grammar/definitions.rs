@@ -27,23 +27,26 @@ pub(super) fn make(maker: &mut Maker) {
     }
     for _ in 0..2 + maker.roll(3) {
         change(maker);
-        maker
-            .step("GET", &format!("{ALL}/things.$N.example.dev"))
-            .eventually();
+        at_rest(maker);
         maker.step("GET", "/apis/$N.example.dev").eventually();
         maker.step("GET", "/apis/$N.example.dev/v1").eventually();
         maker
             .step("GET", "/apis/$N.example.dev/v1/namespaces/$N/things/a")
             .eventually();
     }
-    maker.step("DELETE", &format!("{ALL}/things.$N.example.dev"));
-    maker
-        .step("GET", &format!("{ALL}/things.$N.example.dev"))
-        .eventually();
-    maker.step("DELETE", &format!("{ALL}/others.$N.example.dev"));
-    maker
-        .step("GET", &format!("{ALL}/others.$N.example.dev"))
-        .eventually();
+    for plural in ["things", "others"] {
+        maker.step("DELETE", &format!("{ALL}/{plural}.$N.example.dev"));
+        at_rest(maker);
+    }
+}
+
+/// Waits for what is said of both definitions: a controller gives names that come free to the other one.
+fn at_rest(maker: &mut Maker) {
+    for plural in ["things", "others"] {
+        maker
+            .step("GET", &format!("{ALL}/{plural}.$N.example.dev"))
+            .eventually();
+    }
 }
 
 fn definition(plural: &str, kind: &str) -> Value {
@@ -143,18 +146,11 @@ fn conflicting(maker: &mut Maker) {
             json!({"shortNames": ["fi"]}),
         ]);
         merge(maker, "others", &json!({"spec": {"names": value}}));
-        maker
-            .step("GET", &format!("{ALL}/others.$N.example.dev"))
-            .eventually();
+        at_rest(maker);
     } else {
         let method = maker.pick(&["DELETE", "GET"]);
         maker.step(method, &format!("{ALL}/things.$N.example.dev"));
-        maker
-            .step("GET", &format!("{ALL}/things.$N.example.dev"))
-            .eventually();
-        maker
-            .step("GET", &format!("{ALL}/others.$N.example.dev"))
-            .eventually();
+        at_rest(maker);
         maker.step("GET", "/apis/$N.example.dev/v1").eventually();
     }
 }

@@ -22,6 +22,11 @@ pub(super) fn make(maker: &mut Maker) {
     for _ in 0..18 + maker.roll(10) {
         let method = maker.pick(METHODS);
         let path = path(maker, kind.api, kind.plural, &kind.all(), &kind.one("a"));
+        // What all share is not taken away.
+        let path = match method == "DELETE" && !kind.namespaced {
+            true => kind.one("a"),
+            false => path,
+        };
         let query = maker.pick(&[
             "",
             "",
