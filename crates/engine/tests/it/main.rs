@@ -32,6 +32,7 @@ mod planned_worlds;
 mod reach;
 mod rendering;
 mod resolve;
+mod rivals;
 mod rollouts;
 mod rollouts_away;
 mod rollouts_before;
