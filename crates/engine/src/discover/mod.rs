@@ -7,6 +7,7 @@
 //! a recovery ref (V23).
 
 mod history;
+mod lineage;
 mod mend;
 mod moved;
 mod off_branch;
@@ -36,8 +37,9 @@ use crate::transaction::Follow;
 use crate::{Engine, Error, Result, recover, registrations, transaction, waiting};
 
 pub(crate) use history::{
-    Approved, approval, approved_before, approved_last, by_person, highest_number, lineage,
+    Approved, approval, approved_before, approved_last, by_person, highest_number,
 };
+pub(crate) use lineage::lineage;
 pub(crate) use off_branch::{head_of, off_branch};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;

@@ -19,6 +19,7 @@ mod injection;
 mod late;
 mod leaving;
 mod limits;
+mod merged;
 mod outside;
 mod owners;
 mod people;
