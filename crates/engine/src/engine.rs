@@ -270,7 +270,7 @@ impl Engine {
     pub(crate) fn learn_repository(&self, repository: crate::ports::StoredRepository) {
         self.learn(|world| {
             let mut wake = Wake::default();
-            if let Some(changed) = world.repositories.put(repository) {
+            if let Some(changed) = world.put_repository(repository) {
                 wake.repository(world, &changed);
             }
             wake

@@ -123,7 +123,7 @@ pub(crate) async fn open_repository(
     let layout = Layout::of(repository)?;
     let repo = ask_for(engine, repository).await?;
     engine.learn(|world| {
-        world.repositories.resolve(address, repo.url());
+        world.resolve(address, repo.url());
         Wake::default()
     });
     let open = engine.inner.repos.take(OpenRepository {

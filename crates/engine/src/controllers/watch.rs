@@ -69,11 +69,13 @@ fn revisions(world: &mut World, delta: Delta<Revision>) -> Wake {
 }
 
 fn repositories(world: &mut World, delta: Delta<StoredRepository>) -> Wake {
-    let mirror = &mut world.repositories;
     let changes: Vec<_> = match delta {
-        Delta::Snapshot(all) => mirror.snapshot(all),
-        Delta::Put(one) => mirror.put(one).into_iter().collect(),
-        Delta::Deleted { key, version } => mirror.delete(&key, &version).into_iter().collect(),
+        Delta::Snapshot(all) => world.snapshot_repositories(all),
+        Delta::Put(one) => world.put_repository(one).into_iter().collect(),
+        Delta::Deleted { key, version } => {
+            let changed = world.delete_repository(&key, &version);
+            changed.into_iter().collect()
+        }
     };
     Wake::all(world, &changes, |wake, world, change| {
         wake.repository(world, change)

@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use model::{
-    CommitId, Condition, Conflict, Files, GitLock, Machine, Revision, RevisionNumber, Task,
-};
+use model::{CommitId, Condition, Conflict, Files, Machine, Revision, RevisionNumber, Task};
 use package::conflicts::resolved_by_edit;
-use plan::variant::{Lineage, OldUpstream};
 use store::Dir;
 
 use crate::git::Notes;
@@ -297,48 +294,4 @@ pub(crate) fn highest_number(
         .filter_map(|path| numbers.highest.get(path.as_str()))
         .max();
     Ok(RevisionNumber(highest.copied().unwrap_or(0)))
-}
-
-/// Where the content of a directory at a commit of the branch stems from (V20): the
-/// newest machine note in its history, unless an init or a clone without one lies in between.
-pub(crate) fn lineage(
-    open: &OpenRepository,
-    dir: &Dir,
-    commit: CommitId,
-    lock: Option<&GitLock>,
-    old_upstream: impl Fn() -> OldUpstream,
-) -> Result<Lineage> {
-    let mut at = Some(commit);
-    for _ in 0..LIMIT {
-        let Some(id) = at else { break };
-        let found = open.repo.commit(id).map_err(failed)?;
-        let notes = Notes::of(&found.message);
-        let is_its = notes.kpt.iter().all(|k| is_package(open, dir, &k.package));
-        if let Some(machine) = notes.machine.filter(|_| is_its) {
-            return Ok(Lineage::Trailer(machine));
-        }
-        if let Some((workspace, _)) = approval(open, dir, &found.message)
-            && let Some(draft) = found.parents.get(1)
-        {
-            let told = told(open, dir, *draft, Some(&workspace))?;
-            if let Some(machine) = told.machine {
-                return Ok(Lineage::Trailer(machine));
-            }
-            match told.task {
-                Some(Task::Init { .. }) => {
-                    return Ok(Lineage::Diverged("it was made anew (init)".to_owned()));
-                }
-                Some(Task::Clone { .. } | Task::CloneGit(_)) => break,
-                _ => {}
-            }
-        }
-        at = match found.parents.first() {
-            Some(parent) => open.repo.last_change(*parent, dir).map_err(failed)?,
-            None => None,
-        };
-    }
-    Ok(Lineage::NoTrailer {
-        lock: lock.cloned(),
-        old_upstream: old_upstream(),
-    })
 }

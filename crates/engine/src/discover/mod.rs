@@ -7,6 +7,7 @@
 //! a recovery ref (V23).
 
 mod history;
+mod lineage;
 mod mend;
 mod moved;
 mod off_branch;
@@ -23,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use model::{CommitId, Lifecycle, PackageName, Revision};
+use model::{Class, CommitId, Lifecycle, PackageName, Revision};
 use store::{RefName, Refs};
 
 use crate::codec::Record;
@@ -36,8 +37,9 @@ use crate::transaction::Follow;
 use crate::{Engine, Error, Result, recover, registrations, transaction, waiting};
 
 pub(crate) use history::{
-    Approved, approval, approved_before, approved_last, by_person, highest_number, lineage,
+    Approved, approval, approved_before, approved_last, by_person, highest_number,
 };
+pub(crate) use lineage::lineage;
 pub(crate) use off_branch::{head_of, off_branch};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
@@ -87,19 +89,19 @@ pub(crate) async fn repository(
     let beyond = beyond.unwrap_or_else(|| before.beyond.clone());
     touched.extend(before.again.iter().cloned());
     let mut problems: BTreeSet<String> = std::mem::take(&mut view.problems).into_iter().collect();
+    // Names that others had may be free once those have changed, so these come behind them.
+    let mut crowded: BTreeSet<PackageName> = BTreeSet::new();
+    if !touched.is_empty() {
+        crowded.extend(survey::crowded_out(&before.unserved).cloned());
+        crowded.retain(|package| !touched.contains(package));
+    }
     // A problem of a package that is not looked into again is still there.
     let mut unserved = before.unserved.clone();
-    unserved.retain(|package, _| !touched.contains(package));
+    unserved.retain(|package, _| !touched.contains(package) && !crowded.contains(package));
     let branch = open.layout.branch();
     problems.extend(beyond.iter().map(|why| format!("branch {branch}: {why}")));
-    let results: Vec<_> = futures::stream::iter(touched)
-        .map(|package| async move {
-            let found = self::package(engine, open, &package).await;
-            (package, found)
-        })
-        .buffered(AT_ONCE)
-        .collect()
-        .await;
+    let mut results = look_into(engine, open, touched).await;
+    results.extend(look_into(engine, open, crowded).await);
     let mut again = BTreeSet::new();
     for (package, result) in results {
         match result {
@@ -129,6 +131,25 @@ pub(crate) async fn repository(
         ..Seen::default()
     });
     Ok(Discovered { head, problems })
+}
+
+/// Brings the records of packages in line; what of each cannot be served.
+async fn look_into(
+    engine: &Engine,
+    open: &Arc<OpenRepository>,
+    packages: BTreeSet<PackageName>,
+) -> Vec<(PackageName, Result<Vec<String>>)> {
+    let all = futures::stream::iter(packages).map(|package| async move {
+        let found = match self::package(engine, open, &package).await {
+            // Another package was recorded meanwhile under a name of this one: that is known now.
+            Err(error) if error.class() == Class::Conflict => {
+                self::package(engine, open, &package).await
+            }
+            found => found,
+        };
+        (package, found)
+    });
+    all.buffered(AT_ONCE).collect().await
 }
 
 /// Brings the records of one package in line; returns what cannot be served.

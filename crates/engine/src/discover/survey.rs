@@ -5,8 +5,8 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use model::{
-    CommitId, Lifecycle, Namespace, ObjectKey, OwnerReference, Revision, RevisionNumber,
-    WorkspaceName,
+    CommitId, Lifecycle, Namespace, ObjectKey, OwnerReference, PackageName, Revision,
+    RevisionNumber, WorkspaceName,
 };
 
 use super::history;
@@ -39,6 +39,9 @@ pub(crate) struct Lost {
     pub(crate) commit: CommitId,
 }
 
+/// What is said of an object name that another package has.
+const TAKEN: &str = "is taken by package";
+
 /// How such a problem begins.
 pub(super) const OFF_BRANCH: &str = "BranchDiverged: ";
 
@@ -68,7 +71,7 @@ pub(crate) fn survey(
         });
         if let Some(other) = taken {
             survey.problems.push(format!(
-                "{} cannot be served: its object name {} is taken by package {}",
+                "{} cannot be served: its object name {} {TAKEN} {}",
                 origin.label(),
                 name.name,
                 other.package
@@ -109,6 +112,16 @@ pub(crate) fn survey(
         }
     }
     Ok(survey)
+}
+
+/// The packages of which something is not served since another package has its object name.
+pub(super) fn crowded_out(
+    unserved: &BTreeMap<PackageName, Vec<String>>,
+) -> impl Iterator<Item = &PackageName> {
+    let crowded = |problems: &[String]| problems.iter().any(|p| p.contains(TAKEN));
+    let all = unserved.iter();
+    all.filter(move |(_, problems)| crowded(problems))
+        .map(|(package, _)| package)
 }
 
 /// Where the revisions of a package stand: its tags, then proposals and drafts that are no tag yet,

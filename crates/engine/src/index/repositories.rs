@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::ObjectKey;
+use model::{ObjectKey, PackageName};
 use plan::repository::place;
 
 use super::keys::{Keys, add, find, take};
@@ -12,6 +12,10 @@ use crate::ports::StoredRepository;
 
 /// The condition of a `Repository` through which nothing may be written, since another one writes there.
 pub(crate) const READ_ONLY: &str = "ReadOnly";
+
+/// A directory of a branch of a repository, however registrations spell it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Location(Box<str>);
 
 /// All registrations.
 #[derive(Debug, Default, Clone)]
@@ -49,16 +53,30 @@ impl Repositories {
         self.place(a) == self.place(b)
     }
 
+    /// Where in git a package lies that is named through a registration; `None` if that cannot be understood.
+    pub(super) fn location(
+        &self,
+        through: &StoredRepository,
+        package: &PackageName,
+    ) -> Option<Location> {
+        let git = &through.parsed.as_ref().ok()?.git;
+        let directory = git.directory.trim_matches('/');
+        let slash = if directory.is_empty() { "" } else { "/" };
+        let (place, branch) = (self.place(&git.repo), &git.branch);
+        let whole = format!("{place}\n{branch}\n{directory}{slash}{package}");
+        Some(Location(whole.into()))
+    }
+
     fn place(&self, url: &str) -> String {
         let place = place(url);
         self.resolved.get(&place).cloned().unwrap_or(place)
     }
 
-    /// Notes that an address leads to this one.
-    pub(crate) fn resolve(&mut self, url: &str, real: &str) {
+    /// Notes that an address leads to this one; whether that is news.
+    pub(super) fn resolve(&mut self, url: &str, real: &str) -> bool {
         let (from, to) = (place(url), place(real));
         if from == to || self.resolved.get(&from) == Some(&to) {
-            return;
+            return false;
         }
         self.resolved.insert(from, to);
         self.places.clear();
@@ -66,6 +84,7 @@ impl Repositories {
         for stored in all {
             self.enter(&stored);
         }
+        true
     }
 
     fn enter(&mut self, stored: &StoredRepository) {
@@ -76,7 +95,7 @@ impl Repositories {
     }
 
     /// Takes a registration.
-    pub(crate) fn put(
+    pub(super) fn put(
         &mut self,
         stored: impl Into<Arc<StoredRepository>>,
     ) -> Option<Changed<StoredRepository>> {
@@ -86,7 +105,7 @@ impl Repositories {
     }
 
     /// Takes a deletion.
-    pub(crate) fn delete(
+    pub(super) fn delete(
         &mut self,
         key: &ObjectKey,
         version: &str,
@@ -97,7 +116,7 @@ impl Repositories {
     }
 
     /// Takes all that there are.
-    pub(crate) fn snapshot(
+    pub(super) fn snapshot(
         &mut self,
         all: Vec<StoredRepository>,
     ) -> Vec<Changed<StoredRepository>> {

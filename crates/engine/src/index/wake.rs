@@ -83,7 +83,7 @@ impl Wake {
     pub(crate) fn revision(&mut self, world: &World, changed: &Changed<Revision>) {
         for revision in changed.old.iter().chain(&changed.new) {
             let package = PackageKey::of(revision);
-            let near = world.claimants(&package).into_iter();
+            let near = world.writers_at(&package).into_iter();
             let near = near.chain(world.followers(&package));
             self.variants.extend(near.map(|v| v.key.clone()));
             let owners = revision.meta.owners.iter();
@@ -113,9 +113,9 @@ impl Wake {
             let Ok(parsed) = &variant.parsed else {
                 continue;
             };
-            let rivals = world.claimants(&downstream_of(parsed));
+            let rivals = world.writers_at(&downstream_of(parsed));
             let readers = world.followers(&downstream_of(parsed));
-            let writers = world.claimants(&upstream_of(parsed));
+            let writers = world.writers_at(&upstream_of(parsed));
             let near = rivals.into_iter().chain(readers).chain(writers);
             self.variants.extend(near.map(|v| v.key.clone()));
         }
@@ -188,6 +188,7 @@ impl Wake {
             if let Ok(name) = model::RepositoryName::parse(key.name.as_str()) {
                 self.variants
                     .extend(world.variants_at(&key.namespace, &name));
+                self.variants.extend(world.writers_beside(repository));
             }
             let concerned = |set: &&std::sync::Arc<StoredSet>| {
                 set.key.namespace == key.namespace

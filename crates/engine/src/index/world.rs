@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Downstream, Namespace, ObjectKey, ObjectMeta, ObjectName, Standing, Status, Uid,
-    UpstreamSource, Variant,
+    Downstream, Namespace, ObjectKey, ObjectMeta, ObjectName, RepositoryName, Standing, Status,
+    Uid, UpstreamSource, Variant,
 };
 use plan::set::Existing;
 use plan::variant::words::{READY, SET_KIND, STALLED, TAKE_BACK};
@@ -14,7 +14,7 @@ use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned};
 use super::objects::Objects;
 use super::packages::PackageKey;
-use super::repositories::Repositories;
+use super::repositories::{Location, Repositories};
 use super::revisions::Revisions;
 use crate::ports::{Stored, StoredRepository, StoredSet, StoredVariant};
 
@@ -46,6 +46,8 @@ pub(crate) struct World {
     existing: BTreeMap<ObjectKey, Arc<Existing>>,
     upstreams: BTreeMap<PackageKey, Keys>,
     downstreams: BTreeMap<PackageKey, Keys>,
+    /// By where in git they write, whatever registration they name for it.
+    claims: BTreeMap<Location, Keys>,
     uids: BTreeMap<Uid, ObjectKey>,
     /// Where sets take their upstream packages from, those that named selections name put in their place.
     sources: BTreeMap<ObjectKey, Vec<UpstreamSource>>,
@@ -65,6 +67,7 @@ impl World {
         vec![
             ("seen_variants", self.existing.len()),
             ("uids", self.uids.len()),
+            ("claims", self.claims.len()),
             ("wants", self.objects.wants()),
             ("sources", self.sources.len()),
         ]
@@ -151,11 +154,53 @@ impl World {
         self.find(self.downstreams.get(package))
     }
 
+    /// The variants that write where this package lies, in any namespace: through its registration, or through another one that
+    /// leads to the same directory (V25). Where its registration is not known, nobody knows of others.
+    pub(crate) fn writers_at(&self, package: &PackageKey) -> Vec<Arc<StoredVariant>> {
+        match self.location(package) {
+            Some(location) => self.find(self.claims.get(&location)),
+            None => self.claimants(package),
+        }
+    }
+
+    /// Whether two packages are one directory of one branch.
+    pub(crate) fn is_one_place(&self, a: &PackageKey, b: &PackageKey) -> bool {
+        let location = self.location(a);
+        a == b || (location.is_some() && location == self.location(b))
+    }
+
+    /// Who writes where variants of this registration write, themselves included: whom its coming and going concerns.
+    pub(crate) fn writers_beside(&self, registration: &StoredRepository) -> BTreeSet<ObjectKey> {
+        let packages = self.claimed_through(&registration.key);
+        let locations = packages
+            .into_iter()
+            .filter_map(|(package, _)| self.repositories.location(registration, &package.package));
+        let keys = locations.flat_map(|location| find(self.claims.get(&location)).cloned());
+        keys.collect()
+    }
+
+    /// The packages that variants claim through a registration.
+    fn claimed_through(&self, registration: &ObjectKey) -> Vec<(PackageKey, Keys)> {
+        let Ok(name) = RepositoryName::parse(registration.name.as_str()) else {
+            return Vec::new();
+        };
+        let at = (&registration.namespace, &name);
+        let here = self.downstreams.iter();
+        let here = here.skip_while(|(k, _)| (&k.namespace, &k.repository) < at);
+        let here = here.take_while(|(k, _)| (&k.namespace, &k.repository) == at);
+        here.map(|(k, keys)| (k.clone(), keys.clone())).collect()
+    }
+
+    fn location(&self, package: &PackageKey) -> Option<Location> {
+        let through = self.repository(&package.namespace, &package.repository)?;
+        self.repositories.location(&through, &package.package)
+    }
+
     /// The variants that read from or write to a repository.
     pub(crate) fn variants_at(
         &self,
         namespace: &Namespace,
-        repository: &model::RepositoryName,
+        repository: &RepositoryName,
     ) -> BTreeSet<ObjectKey> {
         let at = |index: &BTreeMap<PackageKey, Keys>| {
             index
@@ -197,9 +242,9 @@ impl World {
     pub(crate) fn repository(
         &self,
         namespace: &Namespace,
-        name: &model::RepositoryName,
+        name: &RepositoryName,
     ) -> Option<Arc<StoredRepository>> {
-        let name = model::ObjectName::parse(name.as_str()).ok()?;
+        let name = ObjectName::parse(name.as_str()).ok()?;
         let key = ObjectKey::new(namespace.clone(), name);
         self.repositories.get(&key).cloned()
     }
@@ -208,6 +253,81 @@ impl World {
         find(keys)
             .filter_map(|key| self.variants.get(key).cloned())
             .collect()
+    }
+
+    /// Takes a registration.
+    pub(crate) fn put_repository(
+        &mut self,
+        stored: impl Into<Arc<StoredRepository>>,
+    ) -> Option<Changed<StoredRepository>> {
+        let changed = self.repositories.put(stored)?;
+        self.relocate(&changed);
+        Some(changed)
+    }
+
+    /// Takes a registration's deletion.
+    pub(crate) fn delete_repository(
+        &mut self,
+        key: &ObjectKey,
+        version: &str,
+    ) -> Option<Changed<StoredRepository>> {
+        let changed = self.repositories.delete(key, version)?;
+        self.relocate(&changed);
+        Some(changed)
+    }
+
+    /// Takes all registrations there are.
+    pub(crate) fn snapshot_repositories(
+        &mut self,
+        all: Vec<StoredRepository>,
+    ) -> Vec<Changed<StoredRepository>> {
+        let changes = self.repositories.snapshot(all);
+        for changed in &changes {
+            self.relocate(changed);
+        }
+        changes
+    }
+
+    /// Notes that the address of a repository leads to another one.
+    pub(crate) fn resolve(&mut self, url: &str, real: &str) {
+        if !self.repositories.resolve(url, real) {
+            return;
+        }
+        self.claims.clear();
+        for (package, keys) in self.downstreams.clone() {
+            if let Some(location) = self.location(&package) {
+                for key in keys.iter() {
+                    add(&mut self.claims, location.clone(), key);
+                }
+            }
+        }
+    }
+
+    /// Where variants write is as their registration says now.
+    fn relocate(&mut self, changed: &Changed<StoredRepository>) {
+        let sides = [changed.old.as_ref(), changed.new.as_ref()];
+        let git = sides.map(|side| side?.parsed.as_ref().ok().map(|r| &r.git));
+        let key = sides.into_iter().flatten().next().map(|side| &side.key);
+        let ([old, new], Some(key)) = (git, key) else {
+            return;
+        };
+        if old == new {
+            return;
+        }
+        for (package, keys) in self.claimed_through(key) {
+            let at = |side: Option<&Arc<StoredRepository>>| {
+                self.repositories.location(side?, &package.package)
+            };
+            let [before, now] = sides.map(at);
+            for key in keys.iter() {
+                if let Some(before) = &before {
+                    take(&mut self.claims, before, key);
+                }
+                if let Some(now) = &now {
+                    add(&mut self.claims, now.clone(), key);
+                }
+            }
+        }
     }
 
     /// Takes a variant.
@@ -252,7 +372,11 @@ impl World {
             self.existing.remove(&old.key);
             if let Ok(variant) = &old.parsed {
                 take(&mut self.upstreams, &upstream_of(variant), &old.key);
-                take(&mut self.downstreams, &downstream_of(variant), &old.key);
+                let at = downstream_of(variant);
+                take(&mut self.downstreams, &at, &old.key);
+                if let Some(location) = self.location(&at) {
+                    take(&mut self.claims, &location, &old.key);
+                }
             }
         }
         if let Some(new) = &changed.new {
@@ -263,7 +387,11 @@ impl World {
                 .insert(new.key.clone(), Arc::new(existing_of(new)));
             if let Ok(variant) = &new.parsed {
                 add(&mut self.upstreams, upstream_of(variant), &new.key);
-                add(&mut self.downstreams, downstream_of(variant), &new.key);
+                let at = downstream_of(variant);
+                if let Some(location) = self.location(&at) {
+                    add(&mut self.claims, location, &new.key);
+                }
+                add(&mut self.downstreams, at, &new.key);
             }
         }
     }

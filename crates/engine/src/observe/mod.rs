@@ -8,6 +8,7 @@ pub(crate) mod facts;
 mod injections;
 mod lost;
 mod pinned;
+mod rivals;
 mod set;
 mod sink;
 mod unread;

@@ -153,7 +153,7 @@ pub(super) fn packages(world: &World, set: &VariantSet, source: &UpstreamSource)
 /// Whether a package is the downstream of one of the set's variants.
 fn makes(world: &World, set: &VariantSet, package: &PackageKey) -> bool {
     let uid = set.meta.uid.as_ref();
-    let mut claimants = world.claimants(package).into_iter();
+    let mut claimants = world.writers_at(package).into_iter();
     claimants.any(|v| uid.is_some_and(|uid| v.meta.is_owned_by(uid)))
 }
 

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Class, Digest, Downstream, Machine, Namespace, ObjectKey, ObjectName, RepositoryName, Revision,
-    Status, Uid, Variant, join_problems,
+    Class, Digest, Machine, Namespace, ObjectKey, RepositoryName, Revision, Status, Variant,
+    join_problems,
 };
 use plan::variant::{
-    FailedDerivation, Feeder, Lineage, Observed, ObservedBase, RepositorySummary, Rival, Stated,
-    Subject, UpstreamResolution, Writer, base_of, resolve_upstream, stating,
+    FailedDerivation, Lineage, Observed, ObservedBase, RepositorySummary, Stated, Subject,
+    UpstreamResolution, Writer, base_of, resolve_upstream, stating,
 };
 
-use super::{Sink, base, branch, facts, injections, lost, pinned};
+use super::{Sink, base, branch, facts, injections, lost, pinned, rivals};
 use crate::discover::{OBJECTS, is_broken};
-use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
+use crate::index::{PackageKey, World, downstream_of, upstream_of};
 use crate::ports::{StoredRepository, StoredVariant};
 use crate::{Engine, Error, Result, leaving, opening, registrations};
 
@@ -100,19 +100,20 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
     if let Ok(variant) = &stored.parsed {
         let here = downstream_of(variant);
         o.downstream = world.revisions.of_package(&here);
-        let twice = |r: &Revision| o.downstream.iter().any(|d| same_ref(world, d, r));
+        let twice = |r: &Revision| o.downstream.iter().any(|d| rivals::same_ref(world, d, r));
         let mut elsewhere = std::mem::take(&mut o.elsewhere);
         elsewhere.retain(|r| PackageKey::of(r) != here && !twice(r));
         o.elsewhere = elsewhere;
-        o.made_elsewhere = made_elsewhere(world, namespace, &o.downstream);
-        o.rivals = rivals(world, &here, stored.meta.uid.as_ref());
-        o.feeders = feeders(world, variant);
+        let claimants = rivals::claimants(world, &here);
+        o.made_elsewhere = rivals::made_elsewhere(world, &here, &claimants, &o.downstream);
+        o.rivals = rivals::rivals(world, &claimants, stored.meta.uid.as_ref());
+        o.feeders = rivals::feeders(world, variant);
         places.insert(variant.spec.upstream.repo.clone());
         places.insert(variant.spec.downstream.repo.clone());
         o.upstream = upstream(world, variant);
     }
     places.extend(o.elsewhere.iter().map(|r| r.repository.clone()));
-    o.claimed_elsewhere = claimed(world, &stored.key, &o.elsewhere);
+    o.claimed_elsewhere = rivals::claimed(world, &stored.key, &o.elsewhere);
     o.repositories = places
         .into_iter()
         .filter_map(|name| {
@@ -121,31 +122,6 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         })
         .collect();
     o
-}
-
-/// Whether two records are of one ref, seen through two registrations of its repository: what is done to one is done to
-/// the other, so that a variant's own draft must not pass for one that it left elsewhere (V25).
-fn same_ref(world: &World, a: &Revision, b: &Revision) -> bool {
-    let locks = a.self_lock.as_ref().zip(b.self_lock.as_ref());
-    a.lifecycle.is_published() == b.lifecycle.is_published()
-        && locks.is_some_and(|(a, b)| {
-            a.git_ref == b.git_ref && world.repositories.same_place(&a.repo, &b.repo)
-        })
-}
-
-/// Which revisions a variant of another namespace made, and it is still there (V25).
-fn made_elsewhere(
-    world: &World,
-    namespace: &Namespace,
-    revisions: &[Arc<Revision>],
-) -> BTreeSet<ObjectName> {
-    let elsewhere = |r: &&Arc<Revision>| {
-        let maker = r.machine.as_ref().map(|m| &m.owner.uid);
-        let maker = maker.and_then(|uid| world.variant_of_uid(uid));
-        maker.is_some_and(|v| v.key.namespace != *namespace)
-    };
-    let made = revisions.iter().filter(elsewhere);
-    made.map(|r| r.key.name.clone()).collect()
 }
 
 pub(super) fn upstream(world: &World, variant: &Variant) -> UpstreamResolution {
@@ -190,87 +166,6 @@ fn add_writable(engine: &Engine, key: &ObjectKey, o: &mut Observed) {
             summary.writable = registrations::writable(engine, &open);
         }
     }
-}
-
-fn rivals(world: &World, here: &PackageKey, me: Option<&Uid>) -> Vec<Rival> {
-    let mut rivals: Vec<Rival> = world
-        .claimants(here)
-        .iter()
-        .filter(|v| v.meta.uid.as_ref() != me)
-        .filter_map(|v| {
-            let uid = v.meta.uid.clone()?;
-            Some(Rival {
-                created: v.meta.created.clone(),
-                holds: holds(world, here, &uid),
-                uid,
-                key: v.key.clone(),
-                deleting: v.meta.is_deleting(),
-            })
-        })
-        .collect();
-    rivals.sort_by(|a, b| a.rank().cmp(&b.rank()));
-    rivals
-}
-
-/// Whether a variant owns a revision of a package.
-fn holds(world: &World, package: &PackageKey, uid: &Uid) -> bool {
-    let all = world.revisions.of_package(package);
-    let mut all = all
-        .iter()
-        .filter(|r| !r.placeholder && !r.meta.is_deleting());
-    all.any(|r| r.meta.is_owned_by(uid))
-}
-
-/// The variants that lead to the upstream package, until none does or one comes twice (V24).
-fn feeders(world: &World, variant: &Variant) -> Vec<Feeder> {
-    let mut feeders: Vec<Feeder> = Vec::new();
-    let mut at = upstream_of(variant);
-    loop {
-        let claimants = world.claimants(&at);
-        let rank = |v: &&Arc<StoredVariant>| {
-            let uid = v.meta.uid.clone();
-            let holds = uid.as_ref().is_some_and(|uid| holds(world, &at, uid));
-            (v.meta.created.clone(), !holds, uid)
-        };
-        let claiming = claimants.iter().filter(|v| !v.meta.is_deleting());
-        let first = claiming.min_by_key(rank);
-        let Some(Ok(feeder)) = first.map(|v| v.parsed.as_ref()) else {
-            return feeders;
-        };
-        let seen = feeders.iter().any(|f| f.variant == feeder.key);
-        let up = &feeder.spec.upstream;
-        feeders.push(Feeder {
-            variant: feeder.key.clone(),
-            downstream: feeder.spec.downstream.clone(),
-            upstream: Downstream {
-                repo: up.repo.clone(),
-                package: up.package.clone(),
-            },
-        });
-        if seen || feeder.key == variant.key {
-            return feeders;
-        }
-        at = upstream_of(feeder);
-    }
-}
-
-/// Which places of revisions left behind another variant claims (V10).
-fn claimed(world: &World, me: &ObjectKey, elsewhere: &[Arc<Revision>]) -> BTreeSet<Downstream> {
-    let places: BTreeSet<Downstream> = elsewhere
-        .iter()
-        .map(|r| Downstream {
-            repo: r.repository.clone(),
-            package: r.package.clone(),
-        })
-        .collect();
-    let other = |place: &Downstream| {
-        let at = package_of(&me.namespace, place);
-        let claimants = world.claimants(&at);
-        claimants
-            .iter()
-            .any(|v| v.key != *me && !v.meta.is_deleting())
-    };
-    places.into_iter().filter(other).collect()
 }
 
 /// What contents tell, by object id.

@@ -263,7 +263,7 @@ impl Supposed {
         let version = self.next_version();
         self.engine.learn(|world| {
             let mut wake = Wake::default();
-            if let Some(changed) = world.repositories.delete(key, &version) {
+            if let Some(changed) = world.delete_repository(key, &version) {
                 wake.repository(world, &changed);
             }
             wake

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision, Uid};
 
 use crate::codec::Record;
+use crate::index::PackageKey;
 use crate::ports::{Change, Expect, Ports, RecordWrite};
 use crate::queue::Key;
 use crate::stats::count;
@@ -194,6 +195,15 @@ async fn rebase(engine: &Engine, f: &mut Follow) -> Result<()> {
         // are another object's. Git tells what it is once nobody takes it for that one.
         engine.learn_revision_gone(&from.key, &from.meta.resource_version);
         return Err(Error::conflict(format!("{} has gone", key.name)));
+    }
+    if let (Record::Put { record, .. }, Some(current)) = (&f.record, &current)
+        && f.found
+        && PackageKey::of(record) != PackageKey::of(current)
+    {
+        // Two packages have one object name: it stays the one's that was recorded first (A5).
+        let conflict = Error::conflict(format!("{} is taken by {}", key.name, current.package));
+        engine.learn_revision(current.clone());
+        return Err(conflict);
     }
     if let (Record::Put { record, .. }, Some(current)) = (&mut f.record, &current) {
         let before = f.from.as_ref().map(|r| &r.meta);

@@ -19,7 +19,12 @@ pub(crate) async fn move_ref(world: &World, name: &str, to: Option<CommitId>) {
     push_ref(world, name, to, Vec::new()).await;
 }
 
-async fn push_ref(world: &World, name: &str, to: Option<CommitId>, written: Vec<Written>) {
+pub(crate) async fn push_ref(
+    world: &World,
+    name: &str,
+    to: Option<CommitId>,
+    written: Vec<Written>,
+) {
     let outside = world.outside("deploy");
     let edit = RefEdit {
         name: RefName::parse(name).expect("a ref"),

@@ -19,7 +19,12 @@ const OTHER: &str = "other";
 pub(crate) const DEPLOY: &str = "deploy";
 
 /// A registration of `deploy` in a namespace, under a name, made at this second.
-fn registration(namespace: &str, name: &str, second: u32, deployment: bool) -> Repository {
+pub(crate) fn registration(
+    namespace: &str,
+    name: &str,
+    second: u32,
+    deployment: bool,
+) -> Repository {
     let mut of = repository(DEPLOY, deployment);
     of.key = key(namespace, name);
     of.name = model::RepositoryName::parse(name).expect("a name");

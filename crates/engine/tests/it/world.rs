@@ -18,6 +18,7 @@ use testkit::twin::{TestClock, Twin, key};
 use tokio::task::JoinHandle;
 
 use crate::deaths::Deaths;
+use crate::slow_records::SlowRecords;
 
 pub(crate) const NS: &str = "default";
 
@@ -32,6 +33,8 @@ pub(crate) struct World {
     pub(crate) reconcilers: (bool, bool),
     /// How often the next process looks at repositories.
     pub(crate) local_poll: Duration,
+    /// Whether the next process' records take a while to be written, so that others go on meanwhile.
+    pub(crate) slow_records: bool,
     running: JoinHandle<()>,
 }
 
@@ -47,7 +50,7 @@ impl World {
         }));
         let both = (true, true);
         let local_poll = Duration::from_millis(300);
-        let how = (false, both, local_poll);
+        let how = (false, both, local_poll, false);
         let (engine, running) = start(&twin, &clock, &store, &deaths, how);
         let world = Self {
             twin,
@@ -57,6 +60,7 @@ impl World {
             deaths,
             reconcilers: both,
             local_poll,
+            slow_records: false,
             running,
         };
         world.rest().await;
@@ -95,7 +99,12 @@ impl World {
             deaths,
             ..
         } = self;
-        let how = (rebuild, self.reconcilers, self.local_poll);
+        let how = (
+            rebuild,
+            self.reconcilers,
+            self.local_poll,
+            self.slow_records,
+        );
         (self.engine, self.running) = start(twin, clock, store, deaths, how);
     }
 
@@ -352,7 +361,7 @@ fn start(
     clock: &Arc<TestClock>,
     store: &Arc<MemoryStore>,
     deaths: &Arc<Deaths>,
-    (rebuild, (variants, sets), local_poll): (bool, (bool, bool), Duration),
+    (rebuild, (variants, sets), local_poll, slow): (bool, (bool, bool), Duration, bool),
 ) -> (Engine, JoinHandle<()>) {
     let options = Options {
         cpu: Cpu::Inline,
@@ -364,6 +373,9 @@ fn start(
     };
     let mut ports = twin.ports(clock);
     ports.faults = Arc::clone(deaths) as Arc<dyn engine::ports::Faults>;
+    if slow {
+        ports.records = Arc::new(SlowRecords(ports.records));
+    }
     let engine = Engine::new(ports, Arc::clone(store) as Arc<dyn Store>, options);
     let running = engine.clone();
     let task = tokio::spawn(async move { running.run().await });

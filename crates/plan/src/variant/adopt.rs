@@ -106,7 +106,9 @@ fn verdict(
         return Err("spec.adoptionPolicy is adoptNone".to_owned());
     }
     if o.made_elsewhere.contains(&revision.key.name) {
-        return Err("a packagevariant of another namespace made it, and is still there".to_owned());
+        let why =
+            "it belongs to another packagevariant, through another registration of the repository";
+        return Err(why.to_owned());
     }
     let mark = words::mark(&variant.key);
     let proposed_by = revision.meta.annotations.get(words::PROPOSED_BY);

@@ -67,8 +67,9 @@ pub struct Observed {
     pub downstream: Vec<Arc<Revision>>,
     /// Other revisions that this variant owns: left behind by a retargeting (R31).
     pub elsewhere: Vec<Arc<Revision>>,
-    /// Those of `downstream` that a variant of another namespace made and that is still there: the same repository is
-    /// registered there, too, and what belongs to somebody there is nobody's to take over here (V25).
+    /// Those of `downstream` that are another variant's through another registration of the same repository: a variant of
+    /// another namespace made them and is still there, or one of this namespace owns what is the same ref. What belongs to
+    /// somebody there is nobody's to take over here (V25).
     pub made_elsewhere: BTreeSet<ObjectName>,
     /// The set that the variant belongs to, if that is annotated with [`super::words::TAKE_BACK`].
     pub take_back: Option<Uid>,
@@ -76,7 +77,7 @@ pub struct Observed {
     pub step_closed: bool,
     /// Those of the places of `elsewhere` that another variant claims as its downstream (V10).
     pub claimed_elsewhere: BTreeSet<Downstream>,
-    /// Other variants with the same downstream (V15).
+    /// Other variants with the same downstream, also through other registrations of its repository (V15, V25).
     pub rivals: Vec<Rival>,
     /// The variant's injectors, each with what the cluster holds under its name (R90).
     pub injections: Vec<Injection>,

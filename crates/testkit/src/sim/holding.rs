@@ -36,7 +36,7 @@ impl World {
             let most = match what {
                 "locks" | "waits" | "marks" | "missed" | "left_intents" | "intents" | "unheard"
                 | "pending" | "kept" | "staged" | "opening" => 0,
-                "failures" | "seen_variants" | "uids" | "wants" => variants,
+                "failures" | "seen_variants" | "uids" | "wants" | "claims" => variants,
                 "set_failures" | "sources" => sets,
                 "timers" => variants + sets + registered,
                 "open" | "hints" | "polls" => registered,
