@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Files, GitLock, GitUpstream, Recipe, RenderStatus};
 
 use crate::clone::{CloneSpec, Marked, clone_with};
+use crate::merge::Occupied;
 use crate::mutate::{self, Injected, Mutated, Mutation, Previous, points_of};
 use crate::render::{Options, Rendered};
 
@@ -47,6 +48,16 @@ impl MergeBase {
             ours: true,
             gates: output.gates.clone(),
         }
+    }
+
+    /// The same without the files in whose place upstream has what is no file; `None` where there are none such.
+    pub(super) fn known_beside(&self, occupied: &Occupied, upstream: &Files) -> Option<Self> {
+        let files = occupied.unknown_in(&self.files, upstream)?;
+        Some(Self {
+            files,
+            gates: self.gates.clone(),
+            ..*self
+        })
     }
 }
 

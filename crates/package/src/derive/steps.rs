@@ -144,16 +144,8 @@ impl Walk<'_> {
         next: &MachineOutput,
         options: &MergeOptions,
     ) -> Result<MergedOutput, Halt> {
-        let without = self
-            .input
-            .upstream_occupied
-            .unknown_in(&merge_base.files, &next.files);
-        let without = without.map(|files| MergeBase {
-            files,
-            gates: merge_base.gates.clone(),
-            ..*merge_base
-        });
-        let merge_base = without.as_ref().unwrap_or(merge_base);
+        let known = merge_base.known_beside(&self.input.upstream_occupied, &next.files);
+        let merge_base = known.as_ref().unwrap_or(merge_base);
         // Nobody edited: most of a fleet ends here, and nothing of it was parsed.
         let untouched = alike(&merge_base.files, local, &self.kinds)?;
         if untouched && occupied.leaves_room_for(&next.files) {
