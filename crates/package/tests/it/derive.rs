@@ -20,7 +20,7 @@ use package::merge::Occupied;
 
 use crate::{POINT, kept, text, vectors};
 
-use shared::try_derive;
+use shared::{places, try_derive};
 
 const KPTFILE: &str = "\
 # an application
@@ -202,11 +202,6 @@ fn edited(files: &Files, path: &str, from: &str, to: &str) -> Files {
     let file = files[path].with_bytes(old.replacen(from, to, 1).into_bytes());
     files.insert(PackagePath::parse(path).unwrap(), file);
     files
-}
-
-fn places(conflicts: &[Conflict]) -> Vec<(String, ConflictState)> {
-    let place = |c: &Conflict| format!("{} {}", c.file, c.path);
-    conflicts.iter().map(|c| (place(c), c.state)).collect()
 }
 
 #[test]
