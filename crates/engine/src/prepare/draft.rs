@@ -166,17 +166,21 @@ pub(crate) async fn update<'e>(
     let (tip, machine) = commits.again(&mut transaction, old, &step.why, noted)?;
     let mut record = Revision::clone(old);
     serve(&mut record, &derived, tip, machine)?;
-    let commit = |r: &Revision| r.upstream_lock.as_ref().and_then(|lock| lock.commit);
-    if commit(&record) != commit(old) {
-        // What was rejected is not in it any more (F7).
-        record.meta.annotations.remove(REJECTED_BY);
-    }
+    forget_rejection(&mut record, old);
     transaction.move_refs([RefEdit::update(shown, old.commit, tip.commit)]);
     let follow = vec![Follow::put(record, Some(Arc::clone(old)))];
     Ok(Drafting::Draft(Box::new(Draft {
         files: derived.tip,
         transaction: transaction.prepare(follow)?,
     })))
+}
+
+/// What was rejected is not in a draft any more that has another upstream commit than before (F7).
+fn forget_rejection(record: &mut Revision, old: &Revision) {
+    let commit = |r: &Revision| r.upstream_lock.as_ref().and_then(|lock| lock.commit);
+    if commit(record) != commit(old) {
+        record.meta.annotations.remove(REJECTED_BY);
+    }
 }
 
 /// What *M* holds that is no file, and what the draft goes on with.
