@@ -7,7 +7,7 @@ use std::sync::Arc;
 use model::{Downstream, ObjectKey, ObjectName, Revision, Uid, Variant};
 use plan::variant::{Feeder, Rival};
 
-use crate::index::{PackageKey, READ_ONLY, World, downstream_of, package_of, upstream_of};
+use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
 use crate::ports::StoredVariant;
 use crate::registrations;
 
@@ -30,22 +30,15 @@ pub(super) fn claimants(world: &World, here: &PackageKey) -> Vec<Claimant> {
         .collect()
 }
 
-/// Whether a variant that goes through another registration keeps others away: one that could write there itself. What is
-/// another namespace's counts once it has a revision there: none is held up by what somebody merely wishes (V25).
+/// Whether a variant that goes through another registration keeps others away: one that could write there itself. What is in
+/// another namespace counts there (V25).
 fn counts(world: &World, here: &PackageKey, one: &Claimant) -> bool {
-    let Claimant { at, stored } = one;
-    let Some(through) = world.repository(&at.namespace, &at.repository) else {
-        return false;
-    };
-    if through.meta.is_deleting() || registrations::refused(world, &through).is_some() {
-        return false;
-    }
-    if at.namespace == here.namespace {
-        return true;
-    }
-    let mut conditions = through.status.conditions.iter();
-    let uid = stored.meta.uid.as_ref();
-    !conditions.any(|c| c.kind == READ_ONLY) && uid.is_some_and(|uid| holds(world, at, uid))
+    let at = &one.at;
+    let through = world.repository(&at.namespace, &at.repository);
+    at.namespace == here.namespace
+        && through.is_some_and(|through| {
+            !through.meta.is_deleting() && registrations::refused(world, &through).is_none()
+        })
 }
 
 /// The others among them.
@@ -121,7 +114,7 @@ pub(super) fn feeders(world: &World, variant: &Variant) -> Vec<Feeder> {
     let mut at = upstream_of(variant);
     loop {
         let mut claimants = claimants(world, &at);
-        claimants.retain(|c| c.at.namespace == at.namespace && !c.stored.meta.is_deleting());
+        claimants.retain(|c| !c.stored.meta.is_deleting());
         let rank = |c: &&Claimant| {
             let uid = c.stored.meta.uid.clone();
             let holds = uid.as_ref().is_some_and(|uid| holds(world, &c.at, uid));

@@ -71,7 +71,11 @@ pub(super) async fn input(
 /// What is published of the downstream package, or stands in its draft.
 fn contents(open: &OpenRepository, tree: TreeId) -> Result<Arc<Snapshot>> {
     open.snapshot(tree).map_err(|error| match &error {
-        Error::Store { source, .. } if !source.is_away() => Error::Derive {
+        // What is missing may be there again by the next look; what is too large is so until somebody mends it.
+        Error::Store {
+            source: store::Error::TooLarge { .. },
+            ..
+        } => Error::Derive {
             reason: "DownstreamUnreadable",
             class: error.class(),
             message: format!("in repo '{}': {}", open.key().name, chain(&error)),

@@ -7,13 +7,11 @@ use testkit::twin::key;
 
 use crate::tenancy::{DEPLOY, condition, registration};
 use crate::variants::{quiet, ready, variant};
-use crate::world::{NS, World, repository};
-
-const OTHER: &str = "other";
+use crate::world::{NS, World};
 
 /// The directory `apps` of `deploy`, registered for itself.
-fn inner(namespace: &str) -> Repository {
-    let mut of = registration(namespace, "inner", 2, true);
+fn inner() -> Repository {
+    let mut of = registration(NS, "inner", 2, true);
     of.git.directory = "apps".to_owned();
     of
 }
@@ -21,7 +19,7 @@ fn inner(namespace: &str) -> Repository {
 async fn registered() -> World {
     let world = ready().await;
     world.twin.put_repository(registration(NS, DEPLOY, 1, true));
-    world.twin.put_repository(inner(NS));
+    world.twin.put_repository(inner());
     world.rest().await;
     world
 }
@@ -90,7 +88,7 @@ async fn who_works_follows_registrations_that_come_and_go() {
     world.rest().await;
     let (_, why) = condition(&world, NS, "within", "Stalled");
     assert!(why.starts_with("DownstreamRepositoryNotFound"), "{why}");
-    world.twin.put_repository(inner(NS));
+    world.twin.put_repository(inner());
     world.rest().await;
     let (_, why) = condition(&world, NS, "within", "Stalled");
     assert!(why.starts_with("DownstreamClaimed"), "{why}");
@@ -124,45 +122,6 @@ async fn a_draft_that_is_a_variants_through_another_registration_is_not_taken_ov
         why.contains("left alone: 'inner.one.packagevariant-1'"),
         "{why}"
     );
-    quiet(&world).await;
-}
-
-/// Where both write, the namespace whose variant came first has the package once it has something there.
-#[tokio::test(start_paused = true)]
-async fn a_variant_of_another_namespace_is_a_rival_once_it_has_a_revision_there() {
-    let world = ready().await;
-    let share = |mut of: Repository| {
-        let shared = ("offshoot.dev/shared".to_owned(), "true".to_owned());
-        of.meta.annotations.extend([shared]);
-        of
-    };
-    let mut blueprints = repository("blueprints", false);
-    blueprints.key = key(OTHER, "blueprints");
-    world.twin.put_repository(blueprints);
-    for of in [registration(NS, DEPLOY, 1, true), inner(OTHER)] {
-        world.twin.put_repository(share(of));
-    }
-    let mut theirs = within(2);
-    theirs.key = key(OTHER, "within");
-    world.twin.put_variant(outer(1));
-    world.rest().await;
-    world.twin.put_variant(theirs.clone());
-    world.rest().await;
-    assert_eq!(drafts(&world), [FIRST]);
-    let (_, why) = condition(&world, OTHER, "within", "Stalled");
-    assert!(
-        why.starts_with("DownstreamClaimed: ") && why.contains("default/outer"),
-        "{why}"
-    );
-    // One that has nothing there keeps nobody of another namespace away.
-    let mut waits = outer(1);
-    waits.spec.upstream.version = model::UpstreamVersion::Revision(9);
-    world.twin.delete_variant(NS, "outer");
-    world.rest().await;
-    assert_eq!(condition(&world, OTHER, "within", "Ready").0, Status::True);
-    world.twin.put_variant(waits);
-    world.rest().await;
-    assert_eq!(condition(&world, OTHER, "within", "Ready").0, Status::True);
     quiet(&world).await;
 }
 

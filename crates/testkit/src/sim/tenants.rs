@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 
 use engine::usecase::{Caller, Preconditions};
 use model::{Door, Lifecycle, ObjectKey, Revision, Status};
-use plan::variant::words::CLAIMED;
 
 use super::fixtures::{self, BLUEPRINTS, NS, REGIONS, TARGETS, TENANT};
 use super::settled::{Checked, broken};
@@ -270,15 +269,8 @@ impl World {
         } else {
             NS
         };
-        let twin = &self.durable.twin;
-        let Some(there) = twin.variant(other, "cafe") else {
-            return false;
-        };
-        let mine = twin.variant(of.namespace.as_str(), "cafe");
-        let says = mine.and_then(|s| s.status.condition("Stalled").map(|c| c.reason.clone()));
-        // Whether the one that has it may wait for a person is looked at where its own turn is.
-        says.as_deref() == Some(CLAIMED)
-            || there.status.condition("Ready").map(|c| c.status) == Some(Status::True)
+        let stored = self.durable.twin.variant(other, "cafe");
+        stored.is_some_and(|s| s.status.condition("Ready").map(|c| c.status) == Some(Status::True))
     }
 }
 
