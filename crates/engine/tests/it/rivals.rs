@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use model::{AdoptionPolicy, PackageName, Repository, RepositoryName, Status, Variant};
-use testkit::twin::key;
 
 use crate::tenancy::{DEPLOY, condition, registration};
 use crate::variants::{quiet, ready, variant};
