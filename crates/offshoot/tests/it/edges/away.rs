@@ -34,14 +34,13 @@ async fn a_repository_that_is_back_gets_what_was_to_be_written_meanwhile() {
     assert_eq!(said.1, "RepositoryNotReady", "{said:?}");
     std::fs::rename(&away, &deploy).unwrap();
     until(&server, &web, "Ready", |c| c.0 == "True").await;
-    until_there(&server, &format!("{REVISIONS}/deploy.web.packagevariant-1")).await;
-    let draft = server
-        .get(&format!("{REVISIONS}/deploy.web.packagevariant-1"))
-        .await;
-    assert_eq!(
-        draft["status"]["upstreamLock"]["git"]["ref"],
-        "commented/v2"
-    );
+    // The repository may have been missed before the second version was seen.
+    let draft = format!("{REVISIONS}/deploy.web.packagevariant-1");
+    wait_for("a draft of the second version", async || {
+        let lock = server.get(&draft).await["status"]["upstreamLock"].clone();
+        lock["git"]["ref"] == "commented/v2"
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
