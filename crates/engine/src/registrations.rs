@@ -1,13 +1,12 @@
-//! Registrations of one place beside each other: which of them may not stand there, which may write, and in which of
-//! them a variant's revisions belong to it (V25).
+//! Registrations of one place beside each other: which of them may not stand there, and which may write (V25).
 
 use std::sync::Arc;
 
 use model::{ObjectKey, Repository};
-use plan::repository::{Registration, SHARED, inside, nested, writer_instead};
+use plan::repository::{Registration, SHARED, nested, writer_instead};
 
-use crate::index::{PackageKey, World};
-use crate::ports::{StoredRepository, StoredVariant};
+use crate::index::World;
+use crate::ports::StoredRepository;
 use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result};
 
@@ -92,41 +91,6 @@ fn registration(engine: &Engine, world: &World, stored: &StoredRepository) -> Op
         able: bare && !meta.is_deleting() && refused(world, stored).is_none(),
         credentials: !local && repository.git.secret.is_some(),
     })
-}
-
-/// Whether a variant's revisions of this package belong to it in this registration. The same commits may be seen through
-/// several registrations of one namespace, of a directory and of one in it: they are one revision, and whoever cleans up
-/// after a variant must not take its draft for another one's. The one that the variant names counts, else the oldest.
-pub(crate) fn belongs_here(
-    world: &World,
-    open: &OpenRepository,
-    key: &PackageKey,
-    of: &StoredVariant,
-) -> bool {
-    let git = &open.repository.git;
-    let dir = open.layout.dir(&key.package);
-    let shows = |other: &&Arc<StoredRepository>| {
-        let parsed = other.parsed.as_ref().ok();
-        other.key.namespace == key.namespace
-            && !other.meta.is_deleting()
-            && parsed.is_some_and(|r| {
-                r.git.branch == git.branch
-                    && inside(dir.as_str(), &r.git.directory)
-                    && dir.as_str() != r.git.directory.trim_matches('/')
-            })
-    };
-    let mut showing: Vec<&Arc<StoredRepository>> =
-        world.repositories.at(&git.repo).filter(shows).collect();
-    if showing.len() < 2 {
-        return true;
-    }
-    showing.sort_by(|a, b| (&a.meta.created, &a.key).cmp(&(&b.meta.created, &b.key)));
-    let named = of.parsed.as_ref().ok().and_then(|v| {
-        let repo = v.spec.downstream.repo.as_str();
-        showing.iter().find(|r| r.key.name.as_str() == repo)
-    });
-    let first = named.or_else(|| showing.first());
-    first.is_none_or(|r| r.key == *open.key())
 }
 
 /// Whether anything may be written through a registration, or why not.

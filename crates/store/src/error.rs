@@ -59,7 +59,7 @@ pub enum Error {
     },
     /// The branch was there once, and is not made anew: an empty one would stand for everything that was on it.
     #[error(
-        "repository {url} has no branch {branch:?}, and none is made where one was: push it (git push {url} COMMIT:refs/heads/{branch}), or name another in spec.git.branch"
+        "repository {url} has no branch {branch:?}, and none is made where one was: push it (git push {url} COMMIT:refs/heads/{branch}), or register it with another one (repo unreg, repo reg --branch)"
     )]
     BranchGone {
         /// The URL.

@@ -1,12 +1,9 @@
 //! A directory's tree as files, and what is carried by id.
 
 use gix::ObjectId;
-#[cfg(feature = "conformance")]
-use model::File;
-use model::{Files, PackagePath, TreeId};
+use model::{File, Files, PackagePath, TreeId};
 
 use crate::error::Result;
-#[cfg(feature = "conformance")]
 use crate::object::Oid as _;
 
 /// What a tree holds beyond what we read: symlinks, submodules, names that we refuse (X1), and what is beyond the
@@ -28,9 +25,9 @@ impl Opaque {
         Ok(self.id)
     }
 
-    /// An entry with the id of some file; for tests.
-    #[cfg(feature = "conformance")]
-    pub(crate) fn new(path: Vec<u8>, mode: u32, like: Option<&File>) -> Option<Self> {
+    /// An entry with the id of a file that git has; none of any other. What writes packages by hand, as tests and simulations do,
+    /// makes links with it.
+    pub fn new(path: Vec<u8>, mode: u32, like: Option<&File>) -> Option<Self> {
         let id = like.and_then(File::id)?.oid().ok()?;
         Some(Self {
             path,

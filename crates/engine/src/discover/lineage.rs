@@ -111,7 +111,7 @@ fn is_newer(
 }
 
 /// The upstream lock of a package; `None` where none can be read.
-fn lock_of(open: &OpenRepository, tree: TreeId) -> Option<GitLock> {
+pub(crate) fn lock_of(open: &OpenRepository, tree: TreeId) -> Option<GitLock> {
     let snapshot = open.repo.snapshot(tree).ok()?;
     let kptfile = Kptfile::of_files(&snapshot.files).ok()?;
     kptfile.fields().upstream_lock.as_ref()?.git.clone()

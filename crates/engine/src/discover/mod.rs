@@ -39,7 +39,7 @@ use crate::{Engine, Error, Result, recover, registrations, transaction, waiting}
 pub(crate) use history::{
     Approved, approval, approved_before, approved_last, by_person, highest_number,
 };
-pub(crate) use lineage::lineage;
+pub(crate) use lineage::{lineage, lock_of};
 pub(crate) use off_branch::{head_of, off_branch};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
@@ -172,7 +172,7 @@ pub(crate) async fn package(
     let mut survey = survey::survey(engine, open, &key, &view, &known)?;
     for follow in &mut survey.follow {
         owner::inherit(engine, follow);
-        owner::find_owner(engine, open, &key, follow).await?;
+        owner::find_owner(engine, &key, follow).await?;
         owner::label_anew(engine, follow);
     }
     for lost in &survey.lost {
@@ -211,6 +211,7 @@ async fn keep_branch(
     let lost = survey::Lost {
         name: open.layout.branch().to_owned(),
         commit: *old,
+        deleted: false,
     };
     keep_lost(engine, open, &lost).await
 }
@@ -239,10 +240,16 @@ async fn keep_lost(engine: &Engine, open: &OpenRepository, lost: &survey::Lost) 
             format!("it is kept as {}", name.as_str())
         }
     };
-    let message = format!(
-        "a push took commit {} out of the history of {}; {kept}",
-        lost.commit, lost.name
-    );
+    let message = match lost.deleted {
+        true => format!(
+            "a push deleted {}, to which somebody had committed {}; {kept}",
+            lost.name, lost.commit
+        ),
+        false => format!(
+            "a push took commit {} out of the history of {}; {kept}",
+            lost.commit, lost.name
+        ),
+    };
     let (kind, warning) = (OurKind::Repository, EventType::Warning);
     engine
         .tell(kind, open.key(), warning, "HistoryReplaced", message)

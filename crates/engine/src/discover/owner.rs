@@ -5,7 +5,6 @@ use model::{ObjectKey, OwnerReference};
 use super::record;
 use crate::codec::Record;
 use crate::index::PackageKey;
-use crate::repos::OpenRepository;
 use crate::transaction::Follow;
 use crate::{Engine, Error, Result};
 
@@ -32,7 +31,6 @@ pub(super) fn inherit(engine: &Engine, follow: &mut Follow) {
 /// behind would be nobody's to take over for ever.
 pub(super) async fn find_owner(
     engine: &Engine,
-    open: &OpenRepository,
     package: &PackageKey,
     follow: &mut Follow,
 ) -> Result<()> {
@@ -59,7 +57,7 @@ pub(super) async fn find_owner(
     let found = read.map_err(|source| Error::Port { source })?;
     let owned = found
         .as_ref()
-        .and_then(|found| engine.world(|w| record::owned_by(w, open, package, owner, found)));
+        .and_then(|found| record::owned_by(package, owner, found));
     let is_owned = owned.is_some();
     record.meta.owners = owned.into_iter().collect();
     if let Some(found) = found.filter(|_| is_owned) {

@@ -13,9 +13,8 @@ use store::{Dir, Snapshot};
 
 use super::history::{self, Told};
 use crate::git::Layout;
-use crate::index::{PackageKey, World};
+use crate::index::{PackageKey, downstream_of};
 use crate::ports::StoredVariant;
-use crate::registrations::belongs_here;
 use crate::repos::OpenRepository;
 use crate::{Engine, Error, Result};
 
@@ -224,7 +223,7 @@ fn blank(
             owners: told
                 .machine
                 .as_ref()
-                .and_then(|m| owner(engine, open, key, &m.owner))
+                .and_then(|m| owner(engine, key, &m.owner))
                 .into_iter()
                 .collect(),
             ..ObjectMeta::default()
@@ -305,23 +304,17 @@ fn is_elsewheres(engine: &Engine, key: &PackageKey, told: &Told) -> bool {
 
 /// The variant that a trailer names, if it is still that very one: a crash may have lost the record
 /// and the journal, never who the draft was made for.
-fn owner(
-    engine: &Engine,
-    open: &OpenRepository,
-    package: &PackageKey,
-    owner: &DraftOwner,
-) -> Option<OwnerReference> {
+fn owner(engine: &Engine, package: &PackageKey, owner: &DraftOwner) -> Option<OwnerReference> {
     engine.world(|w| {
         let variant = w.variant_of_uid(&owner.uid)?;
-        owned_by(w, open, package, owner, variant)
+        owned_by(package, owner, variant)
     })
 }
 
-/// The reference to the variant that a trailer names, if it is this one. It owns records of its own namespace alone: the
-/// same repository may be registered in others, where it is nobody (V25).
+/// The reference to the variant that a trailer names, if it is this one and goes to this package. The same commits may be seen
+/// elsewhere: through a registration of another namespace, where it is nobody (V25), through another one of its own namespace,
+/// of a directory above or below, and in a copy of the repository. There they are nothing that it left behind.
 pub(super) fn owned_by(
-    world: &World,
-    open: &OpenRepository,
     package: &PackageKey,
     owner: &DraftOwner,
     variant: &StoredVariant,
@@ -330,7 +323,12 @@ pub(super) fn owned_by(
     let this = variant.key == key
         && variant.meta.uid.as_ref() == Some(&owner.uid)
         && key.namespace == package.namespace;
-    (this && belongs_here(world, open, package, variant)).then(|| reference(owner))
+    let here = match &variant.parsed {
+        Ok(variant) => downstream_of(variant) == *package,
+        // Of what cannot be understood nobody knows where it goes.
+        Err(_) => true,
+    };
+    (this && here).then(|| reference(owner))
 }
 
 fn reference(owner: &DraftOwner) -> OwnerReference {

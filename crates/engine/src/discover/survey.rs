@@ -37,6 +37,8 @@ pub(crate) struct Lost {
     pub(crate) name: String,
     /// The commit.
     pub(crate) commit: CommitId,
+    /// Whether the ref itself is gone.
+    pub(crate) deleted: bool,
 }
 
 /// What is said of an object name that another package has.
@@ -94,6 +96,7 @@ pub(crate) fn survey(
         let unread = crate::recover::ref_of(record).is_some_and(|at| view.broken.contains_key(&at));
         if !wants.contains_key(&record.key) && !unread {
             survey.follow.push(Follow::delete(record));
+            survey.lost.extend(taken_away(open, view, record)?);
             if record.lifecycle == Lifecycle::DeletionProposed && !record.placeholder {
                 given_up.push(record.revision);
             }
@@ -112,6 +115,30 @@ pub(crate) fn survey(
         }
     }
     Ok(survey)
+}
+
+/// What people committed to an open revision whose ref somebody took away by git, unless the branch has it (V23).
+fn taken_away(open: &OpenRepository, view: &View, record: &Revision) -> Result<Option<Lost>> {
+    let failed = |source| Error::Store {
+        attempt: "look for what people committed to a draft",
+        source,
+    };
+    if record.placeholder || record.lifecycle.is_published() {
+        return Ok(None);
+    }
+    let at = record.commit;
+    let is_there = open.repo.has_commit(at).map_err(failed)?;
+    if !is_there || !history::by_person(open, record)? {
+        return Ok(None);
+    }
+    let head = view.refs.get(&open.layout.branch_ref()?);
+    let merged = head.map(|head| open.repo.is_ancestor(at, *head));
+    let merged = merged.transpose().map_err(failed)?.unwrap_or(false);
+    Ok((!merged).then(|| Lost {
+        name: record.key.name.to_string(),
+        commit: at,
+        deleted: true,
+    }))
 }
 
 /// The packages of which something is not served since another package has its object name.
@@ -284,6 +311,7 @@ fn want(
         survey.lost.push(Lost {
             name: before.key.name.to_string(),
             commit: before.commit,
+            deleted: false,
         });
     }
     Ok(Some(Want {

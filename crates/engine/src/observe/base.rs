@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{CommitId, Files, GitLock, Namespace, ObjectName, Revision, Task};
+use model::{CommitId, Files, GitLock, Machine, Namespace, ObjectName, Revision, Task};
 use plan::variant::{BaseChoice, Lineage, ObservedBase, OldUpstream};
 use store::Dir;
 
@@ -33,10 +33,45 @@ pub(super) fn base(
             discover::lineage(open, &dir, choice.commit, lock, old)?
         }
     };
+    let lineage = match lineage {
+        Lineage::Trailer(machine) => moved_on(engine, open, choice, machine),
+        other => other,
+    };
     Ok(ObservedBase {
         commit: choice.commit,
         lineage,
     })
+}
+
+/// Where the content is of another upstream than what the machine had made, another tool upgraded it, or a squash left the
+/// history of a draft behind: what upstream was then is told by the lock alone (V19a). Where that cannot be had, what the
+/// machine had made is the nearest that is known.
+fn moved_on(
+    engine: &Engine,
+    open: &OpenRepository,
+    choice: &BaseChoice,
+    machine: Machine,
+) -> Lineage {
+    let revision = &choice.revision;
+    let is_its_draft = revision.machine.as_ref() == Some(&machine)
+        && revision.workspace == machine.workspace
+        && revision.tree == choice.tree;
+    let locks = || {
+        let now = discover::lock_of(open, choice.tree)?;
+        let then = discover::lock_of(open, machine.v_tree)?;
+        let moved = now.commit.is_some() && !now.same_content(&then);
+        moved.then_some(now)
+    };
+    let Some(lock) = (!is_its_draft).then(locks).flatten() else {
+        return Lineage::Trailer(machine);
+    };
+    match old_upstream(engine, &revision.key.namespace, Some(&lock)) {
+        OldUpstream::Gone => Lineage::Trailer(machine),
+        old_upstream => Lineage::NoTrailer {
+            lock: Some(lock),
+            old_upstream,
+        },
+    }
 }
 
 /// Follows the tasks from revision to revision, and what people took in of the branch; `None` where that leads out of what is

@@ -137,7 +137,7 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
                 open.layout.draft(package, workspace)?
             };
             transaction.move_refs([RefEdit::delete(name, revision.commit)]);
-            kept = keep_people(engine, by, held)?;
+            kept = keep_people(held)?;
             transaction.move_refs(kept.clone());
         }
         DeletePlan::DropTag(_) => {
@@ -188,16 +188,13 @@ fn deletion_mark(held: &Held) -> Result<Option<RefEdit>> {
     Ok(at.map(|at| RefEdit::delete(name, at)))
 }
 
-/// What people committed to a draft that a machine deletes stays reachable (V23).
-fn keep_people(engine: &Engine, by: &Caller, held: &Held) -> Result<Option<RefEdit>> {
+/// What people committed to a draft that is deleted stays reachable, whoever deletes it (V23).
+fn keep_people(held: &Held) -> Result<Option<RefEdit>> {
     let (open, revision) = (&held.open, &held.revision);
-    if by.user != engine.inner.options.service {
-        return Ok(None);
-    }
-    if !by_person(open, revision)? {
-        return Ok(None);
-    }
-    Ok(recovered(revision, revision.commit))
+    let by_person = by_person(open, revision)?;
+    Ok(by_person
+        .then(|| recovered(revision, revision.commit))
+        .flatten())
 }
 
 fn removal(engine: &Engine, by: &Caller, held: &Held) -> Result<BranchEdit> {

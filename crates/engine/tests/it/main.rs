@@ -16,6 +16,7 @@ mod guard;
 mod in_the_way;
 mod inherited;
 mod injection;
+mod kept;
 mod late;
 mod leaving;
 mod limits;

@@ -4,7 +4,7 @@ use model::{CommitId, Lifecycle, Revision, Status};
 use store::{CommitSpec, Content, Dir, RefName};
 use testkit::twin::key;
 
-use crate::bases::{published, push_ref, put};
+use crate::bases::{move_ref, published, push_ref, put};
 use crate::variants::{DEPLOYMENT, condition, push, quiet};
 use crate::world::{NS, World, files_of, person};
 
@@ -147,4 +147,48 @@ async fn an_older_draft_that_is_merged_after_a_newer_approval_changes_no_base() 
     upstream(&world, 4).await;
     let all = ["replicas: 9", "paused: true", "app:v4"];
     upgraded(&world, &all).await;
+}
+
+/// The draft of upstream's second version is squashed into the branch, and its ref goes, as forges do.
+async fn squashed(tag: bool) -> World {
+    let (world, _) = published().await;
+    put(&world, 2, "eu");
+    world.rest().await;
+    let drafted = texts(&world, SECOND, str::to_owned).await;
+    commit(&world, None, &drafted).await;
+    let ours = "refs/heads/drafts/shop/packagevariant-2";
+    move_ref(&world, ours, None).await;
+    if tag {
+        let head = main_of(&world);
+        move_ref(&world, "refs/tags/shop/v2", Some(head)).await;
+    }
+    world.rest().await;
+    world
+}
+
+/// Upstream takes back what its second version had brought: no draft that still holds it is an upgrade.
+#[tokio::test(start_paused = true)]
+async fn after_a_squash_of_a_draft_the_lock_tells_what_upstream_was() {
+    for tag in [false, true] {
+        let world = squashed(tag).await;
+        upstream(&world, 3).await;
+        upgraded(&world, &["replicas: 9", "app:v3"]).await;
+        let name = open(&world).key.name.as_str().to_owned();
+        let text = world.file(&name, "deployment.yaml").await;
+        assert!(!text.contains("app:v2"), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_changed_after_a_squash_meets_what_upstream_changed_since() {
+    let world = squashed(false).await;
+    let head = texts(&world, "deploy.shop.main", |text| {
+        text.replace("app:v2", "app:mine")
+    });
+    let head = head.await;
+    commit(&world, None, &head).await;
+    world.rest().await;
+    upstream(&world, 3).await;
+    let conflicts = open(&world).conflicts;
+    assert_eq!(conflicts.len(), 1, "{conflicts:?}");
 }

@@ -226,10 +226,10 @@ fn way_out(condition: &Condition, has_secret: bool) -> Option<&'static str> {
             "move it, or start offshoot up with --repositories-below DIR"
         }
         UnreadyReason::BranchGone => {
-            "push the branch again (status.gitCommitHash is where it was seen last), or name another in spec.git.branch"
+            "push the branch again (status.gitCommitHash is where it was seen last), or register the repository with another one (repo unreg, repo reg --branch)"
         }
         UnreadyReason::NoBranch => {
-            "name another in spec.git.branch, or let spec.git.createBranch: true make it (repo reg --create-branch)"
+            "register the repository with another one (repo unreg, repo reg --branch), or let spec.git.createBranch: true make it (repo reg --create-branch)"
         }
         UnreadyReason::CredentialsRefused if has_secret => {
             "mend the user name and password in the Secret that spec.git.secretRef names"

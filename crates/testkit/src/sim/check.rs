@@ -60,7 +60,8 @@ impl World {
             // One that an older copy brought back stands beside the one that was made since.
             let back = self.durable.ledger.open().is_brought_back(url, name);
             if workspace.starts_with(MACHINE) && !published && !kept && !back {
-                let of = maker.filter(|_| self.tenants == Tenants::Shared || self.rolls());
+                let several = self.tenants == Tenants::Shared || self.rolls();
+                let of = maker.filter(|_| several || self.again.is_some());
                 open.entry((package, of)).or_default().insert(workspace);
             }
         }
@@ -92,7 +93,8 @@ impl World {
     /// The variant that an open draft was made for last; none in worlds where it makes no difference.
     fn maker(&self, seen: &Seen, at: CommitId) -> Result<Option<ObjectKey>, Violation> {
         let restricted = !self.durable.ledger.open().denied.is_empty();
-        if self.tenants == Tenants::None && !restricted && !self.rolls() {
+        let one = self.tenants == Tenants::None && self.again.is_none();
+        if one && !restricted && !self.rolls() {
             return Ok(None);
         }
         people::maker(&*seen.repo, at).map_err(Violation)

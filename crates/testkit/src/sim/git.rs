@@ -108,7 +108,14 @@ impl FaultyRepo {
             .chaos
             .strike("git: submit, draft moves", &[Fault::Conflict]);
         if draft.is_some() {
-            let pushed = people::push_edit(&faulty.store, &faulty.ledger, url, &name, at).await;
+            let pushed = people::push_edit(
+                &faulty.store,
+                &faulty.ledger,
+                url,
+                (&name, at),
+                people::Put::Annotation,
+            )
+            .await;
             let what = if pushed {
                 "a person pushed to"
             } else {

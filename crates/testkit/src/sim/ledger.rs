@@ -218,6 +218,14 @@ impl Promises {
             .retain(|l| l.record.namespace.as_str() != namespace);
     }
 
+    /// Nothing is promised about labels of what a registration shows: its records go with it.
+    pub(super) fn forget_labels_of(&mut self, repository: &str) {
+        let of_it = format!("{repository}.");
+        self.labels
+            .retain(|l| !l.record.name.as_str().starts_with(&of_it));
+        self.replaced.insert(repository.to_owned());
+    }
+
     /// Promises a label, unless its record may go at any moment.
     pub(super) fn promise_label(&mut self, label: Label) {
         let name = label.record.name.as_str();

@@ -41,6 +41,8 @@ mod steps;
 mod table;
 mod tenants;
 mod touch;
+mod twice;
+mod unread;
 mod untagged;
 mod watch;
 mod world;

@@ -1,14 +1,17 @@
 //! People who push with git, beside us: a release of the upstream, noise on a branch, an edit of a
 //! draft. What git took from them is promised.
 
+use std::sync::Arc;
+
 use model::{CommitId, Files, ObjectKey, Uid};
 use store::{
-    Answer, CommitSpec, Content, Dir, Expect, MemoryStore, RefEdit, RefName, Repo, Scope,
-    Submission,
+    Answer, CommitSpec, Content, Dir, Expect, MemoryStore, Opaque, RefEdit, RefName, Repo, Scope,
+    Snapshot, Submission,
 };
 
 use super::fixtures::{EDITED, NS, TARGETS, mark, path, person, upstream};
 use super::ledger::{Edit, Ledger};
+use super::unread;
 use crate::twin::key;
 
 /// The branch that packages are published on.
@@ -21,6 +24,8 @@ struct Push<'a> {
     on: Option<CommitId>,
     dir: &'a str,
     files: &'a Files,
+    /// What is no file, and stands beside them.
+    opaque: &'a [Opaque],
     refs: &'a (dyn Fn(CommitId) -> Vec<RefEdit> + Sync),
 }
 
@@ -29,7 +34,7 @@ async fn push(repo: &dyn Repo, push: Push<'_>) -> bool {
     let written = repo.write(CommitSpec {
         base: push.on,
         dir: &Dir::parse(push.dir).expect("a directory"),
-        content: Content::Files(push.files, &[]),
+        content: Content::Files(push.files, push.opaque),
         parents: &parents,
         author: &person(),
         committer: &person(),
@@ -56,6 +61,7 @@ pub(super) async fn found(store: &MemoryStore, url: &str) {
         on: None,
         dir: "readme",
         files: &files,
+        opaque: &[],
         refs: &|commit| vec![RefEdit::create(main(), commit)],
     };
     push(&*outside, what).await;
@@ -74,19 +80,29 @@ pub(super) async fn push_noise(store: &MemoryStore, ledger: &Ledger, url: &str) 
     };
     let text = ledger.open().fresh("noise");
     let files = Files::from([(path("NOISE.md"), model::File::text(text))]);
-    push_to_main(&*outside, "noise", &files, None).await
+    push_to_main(&*outside, "noise", (&files, &[]), None).await
 }
 
-/// Releases a version of the upstream package.
-pub(super) async fn release(store: &MemoryStore, url: &str, version: u64) -> bool {
+/// Releases a version of the upstream package, in some worlds with links.
+pub(super) async fn release(store: &MemoryStore, url: &str, version: u64, linked: bool) -> bool {
     let Ok(outside) = store.outside(url) else {
         return false;
     };
     let tag = RefName::tag(&format!("app/v{version}")).expect("a tag");
-    push_to_main(&*outside, "app", &upstream(version), Some(tag)).await
+    let mut files = upstream(version);
+    let opaque = match linked {
+        true => unread::release(&*outside, version, &mut files),
+        false => Vec::new(),
+    };
+    push_to_main(&*outside, "app", (&files, &opaque), Some(tag)).await
 }
 
-async fn push_to_main(repo: &dyn Repo, dir: &str, files: &Files, tag: Option<RefName>) -> bool {
+async fn push_to_main(
+    repo: &dyn Repo,
+    dir: &str,
+    (files, opaque): (&Files, &[Opaque]),
+    tag: Option<RefName>,
+) -> bool {
     let head = repo.refs().ok().and_then(|refs| refs.get(&main()).copied());
     let refs = |commit| {
         let branch = head.map(|head| RefEdit::update(main(), head, commit));
@@ -102,6 +118,7 @@ async fn push_to_main(repo: &dyn Repo, dir: &str, files: &Files, tag: Option<Ref
         on: head,
         dir,
         files,
+        opaque,
         refs: &refs,
     };
     push(repo, what).await
@@ -119,32 +136,56 @@ pub(super) fn draft_of(url: &str, name: &RefName) -> Option<(String, String, Obj
     Some((format!("{repo}/{package}"), workspace.to_owned(), revision))
 }
 
+/// What a person puts into a package.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Put<'a> {
+    /// An annotation that nobody else writes.
+    Annotation,
+    /// A link of this name.
+    Link(&'a str),
+}
+
+/// A package with that in it, after what names it there; none where it has no place.
+fn with(put: Put<'_>, package: &Snapshot, ledger: &Ledger) -> Option<(String, Files, Vec<Opaque>)> {
+    let (mut files, mut opaque) = (package.files.clone(), package.opaque.clone());
+    let file = files.get(&path(EDITED)).cloned()?;
+    let marker = match put {
+        Put::Annotation => {
+            let marker = ledger.open().fresh("edit");
+            let text = mark(file.as_text()?, &marker);
+            files.insert(path(EDITED), file.with_bytes(text.into_bytes()));
+            marker
+        }
+        Put::Link(name) => {
+            opaque.push(unread::link(name, package)?);
+            name.to_owned()
+        }
+    };
+    Some((marker, files, opaque))
+}
+
 /// Edits a draft where it stands at `at`, and says whether git took it.
 pub(super) async fn push_edit(
     store: &MemoryStore,
     ledger: &Ledger,
     url: &str,
-    name: &RefName,
-    at: CommitId,
+    (name, at): (&RefName, CommitId),
+    put: Put<'_>,
 ) -> bool {
     let (Some((package, _, revision)), Ok(outside)) = (draft_of(url, name), store.outside(url))
     else {
         return false;
     };
     let dir = package.split_once('/').map_or("", |(_, p)| p);
-    let Ok(mut files) = files(&*outside, at, dir) else {
+    let edited = snapshot(&*outside, at, dir).ok();
+    let Some((marker, files, opaque)) = edited.and_then(|now| with(put, &now, ledger)) else {
         return false;
     };
-    let marker = ledger.open().fresh("edit");
-    let Some(file) = files.get(&path(EDITED)).cloned() else {
-        return false;
-    };
-    let text = mark(file.as_text().unwrap_or_default(), &marker);
-    files.insert(path(EDITED), file.with_bytes(text.into_bytes()));
     let what = Push {
         on: Some(at),
         dir,
         files: &files,
+        opaque: &opaque,
         refs: &|commit| vec![RefEdit::update(name.clone(), at, commit)],
     };
     let taken = push(&*outside, what).await;
@@ -164,15 +205,13 @@ pub(super) async fn push_to_branch(
     ledger: &Ledger,
     url: &str,
     package: &str,
+    put: Put<'_>,
 ) -> Option<String> {
     let outside = store.outside(url).ok()?;
     let head = outside.refs().ok()?.get(&main()).copied()?;
-    let mut files = files(&*outside, head, package).ok()?;
-    let marker = ledger.open().fresh("edit");
-    let file = files.get(&path(EDITED)).cloned()?;
-    let text = mark(file.as_text()?, &marker);
-    files.insert(path(EDITED), file.with_bytes(text.into_bytes()));
-    let taken = push_to_main(&*outside, package, &files, None).await;
+    let now = snapshot(&*outside, head, package).ok()?;
+    let (marker, files, opaque) = with(put, &now, ledger)?;
+    let taken = push_to_main(&*outside, package, (&files, &opaque), None).await;
     taken.then_some(marker)
 }
 
@@ -181,15 +220,22 @@ pub(super) async fn push_to_branch(
 /// # Errors
 /// They cannot be read, or there are none.
 pub(super) fn files(repo: &dyn Repo, at: CommitId, dir: &str) -> Result<Files, String> {
+    snapshot(repo, at, dir).map(|found| found.files.clone())
+}
+
+/// All that a package holds at a commit.
+///
+/// # Errors
+/// As [`files`].
+pub(super) fn snapshot(repo: &dyn Repo, at: CommitId, dir: &str) -> Result<Arc<Snapshot>, String> {
     let dir = Dir::parse(dir).map_err(|e| e.to_string())?;
-    let read = || -> store::Result<Option<Files>> {
+    let read = || -> store::Result<Option<Arc<Snapshot>>> {
         let root = repo.commit(at)?.tree;
         let tree = repo.subtree(root, &dir)?;
-        let snapshot = tree.map(|tree| repo.snapshot(tree)).transpose()?;
-        Ok(snapshot.map(|s| s.files.clone()))
+        tree.map(|tree| repo.snapshot(tree)).transpose()
     };
     match read() {
-        Ok(Some(files)) => Ok(files),
+        Ok(Some(found)) => Ok(found),
         Ok(None) => Err(format!("there is no {dir}")),
         Err(error) => Err(error.to_string()),
     }

@@ -4,9 +4,8 @@ use model::{Lifecycle, Revision};
 
 use super::Violation;
 use super::check::PERSONS;
-use super::fixtures::{EDITED, path};
 use super::ledger::{Edit, Label};
-use super::reading::carries;
+use super::reading::{carries, names};
 use super::settled::{Checked, broken};
 use super::world::World;
 
@@ -76,10 +75,8 @@ impl World {
 
     /// Whether an edit stands in a revision, or a conflict names it.
     fn keeps(&self, revision: &Revision, marker: &str) -> Result<bool, Violation> {
-        let names = |c: &model::Conflict| {
-            c.file == path(EDITED) && (c.path.is_empty() || c.path.contains(marker))
-        };
-        Ok(carries(&self.files(revision)?, marker) || revision.conflicts.iter().any(names))
+        let held = self.snapshot(revision)?;
+        Ok(carries(&held, marker) || revision.conflicts.iter().any(|c| names(c, marker)))
     }
 
     /// Whether an edit stands in a ref beside the published revision, and the repository's status tells of it.
@@ -91,7 +88,7 @@ impl World {
             let at = format!("{place}/{}/{}", published.package, published.workspace);
             let tip = seen.branch(&at)?.filter(|_| told.contains(&at));
             if let Some(tip) = tip
-                && carries(&seen.files(tip, published.package.as_str())?, marker)
+                && carries(&seen.snapshot(tip, published.package.as_str())?, marker)
             {
                 return Ok(true);
             }
@@ -125,8 +122,8 @@ impl World {
             let commit = seen.repo.commit(id);
             let commit = commit.map_err(|e| Violation(format!("I6: {id}: {e}")))?;
             // Before its first commit there is no such package.
-            let files = seen.files(id, revision.package.as_str());
-            let with = files.is_ok_and(|files| carries(&files, marker));
+            let held = seen.snapshot(id, revision.package.as_str());
+            let with = held.is_ok_and(|held| carries(&held, marker));
             let mark = if with { "with" } else { "without" };
             let subject = commit.message.lines().next().unwrap_or_default();
             lines.push(format!("  {id} {mark}: {}: {subject}", commit.author.name));

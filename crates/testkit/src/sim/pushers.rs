@@ -10,7 +10,7 @@ use super::Violation;
 use super::fixtures::TARGETS;
 use super::ledger::OnBranch;
 use super::people;
-use super::reading::{Seen, carries};
+use super::reading::{Seen, carries, names};
 use super::settled::{Checked, broken};
 use super::world::World;
 
@@ -193,20 +193,30 @@ impl World {
         let Some((_, url)) = TARGETS.iter().find(|(name, _)| *name == repo) else {
             return;
         };
-        let ledger = &self.durable.ledger;
-        let marker = people::push_to_branch(&self.durable.store, ledger, url, package).await;
+        let marker = people::push_to_branch(
+            &self.durable.store,
+            &self.durable.ledger,
+            url,
+            package,
+            people::Put::Annotation,
+        )
+        .await;
         self.durable.chaos.say(format!(
             "a person works on {package} on the branch: {marker:?}"
         ));
         if let Some(marker) = marker {
-            let (repo, package) = (repo.to_owned(), package.to_owned());
-            let promise = OnBranch {
-                marker,
-                repo,
-                package,
-            };
-            ledger.open().on_branch.push(promise);
+            self.promise_on_branch(marker, repo, package);
         }
+    }
+
+    /// What is there of a person's on the branch is promised.
+    pub(super) fn promise_on_branch(&self, marker: String, repo: &str, package: &str) {
+        let promise = OnBranch {
+            marker,
+            repo: repo.to_owned(),
+            package: package.to_owned(),
+        };
+        self.durable.ledger.open().on_branch.push(promise);
     }
 
     /// What people did on the branch itself is on it, or in what is open, or named by a conflict there (I10, V20).
@@ -221,22 +231,18 @@ impl World {
             let seen = self.seen_as(&repo)?;
             let head = seen.refs.get(&people::main()).copied();
             let head = head.ok_or_else(|| Violation(format!("I6: {repo} has no branch")))?;
-            if carries(&seen.files(head, &package)?, &marker) {
+            if carries(&seen.snapshot(head, &package)?, &marker) {
                 continue;
             }
             let of_it =
                 |r: &&Revision| r.repository.as_str() == repo && r.package.as_str() == package;
-            let named = |r: &Revision| {
-                r.conflicts
-                    .iter()
-                    .any(|c| c.path.is_empty() || c.path.contains(&*marker))
-            };
+            let named = |r: &Revision| r.conflicts.iter().any(|c| names(c, &marker));
             // Tagged, it is published: who goes back to an older revision replaces it knowingly.
             let tagged = format!("refs/tags/{package}/");
             let mut published = false;
             for (name, at) in seen.refs.iter() {
                 let of_it = name.as_str().starts_with(&tagged);
-                published |= of_it && carries(&seen.files(*at, &package)?, &marker);
+                published |= of_it && carries(&seen.snapshot(*at, &package)?, &marker);
             }
             if !published && !self.records().iter().filter(of_it).any(named) {
                 return broken(format!(

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use model::{CommitId, Files, ObjectKey, Revision};
-use store::{RefName, Refs, Repo};
+use model::{CommitId, Conflict, Files, ObjectKey, Revision};
+use store::{RefName, Refs, Repo, Snapshot};
 
 use super::Violation;
 use super::fixtures::{EDITED, NS, TARGETS, is_marked, path};
 use super::people;
+use super::twice::is_again;
 use super::world::World;
 
 /// A repository as it stands now.
@@ -42,7 +43,15 @@ impl Seen {
     /// # Errors
     /// They cannot be read, or there are none.
     pub(super) fn files(&self, at: CommitId, dir: &str) -> Result<Files, Violation> {
-        people::files(&*self.repo, at, dir)
+        self.snapshot(at, dir).map(|found| found.files.clone())
+    }
+
+    /// All that a package holds at a commit.
+    ///
+    /// # Errors
+    /// As [`Self::files`].
+    pub(super) fn snapshot(&self, at: CommitId, dir: &str) -> Result<Arc<Snapshot>, Violation> {
+        people::snapshot(&*self.repo, at, dir)
             .map_err(|why| self.unreadable(&format!("{dir} at {at}"), why))
     }
 
@@ -51,10 +60,20 @@ impl Seen {
     }
 }
 
-/// Whether the edited file of a package carries a person's annotation.
-pub(super) fn carries(files: &Files, marker: &str) -> bool {
-    let file = files.get(&path(EDITED)).and_then(model::File::as_text);
+/// Whether a package holds what a person put there: an annotation in the edited file, or a link.
+pub(super) fn carries(package: &Arc<Snapshot>, marker: &str) -> bool {
+    let file = package
+        .files
+        .get(&path(EDITED))
+        .and_then(model::File::as_text);
     file.is_some_and(|text| is_marked(text, marker))
+        || package.opaque.iter().any(|o| o.path == marker.as_bytes())
+}
+
+/// Whether a conflict names it.
+pub(super) fn names(conflict: &Conflict, marker: &str) -> bool {
+    let whole = conflict.path.is_empty() || conflict.path.contains(marker);
+    conflict.file.as_str() == marker || (conflict.file == path(EDITED) && whole)
 }
 
 impl World {
@@ -89,14 +108,22 @@ impl World {
     /// # Errors
     /// They cannot be read.
     pub(super) fn files(&self, revision: &Revision) -> Result<Files, Violation> {
-        let seen = self.seen_as(revision.repository.as_str())?;
-        seen.files(revision.commit, revision.package.as_str())
+        self.snapshot(revision).map(|found| found.files.clone())
     }
 
-    /// The records of the first namespace that stand for revisions.
+    /// All that a revision holds.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn snapshot(&self, revision: &Revision) -> Result<Arc<Snapshot>, Violation> {
+        let seen = self.seen_as(revision.repository.as_str())?;
+        seen.snapshot(revision.commit, revision.package.as_str())
+    }
+
+    /// The records of the first namespace that stand for revisions, each once.
     pub(super) fn records(&self) -> Vec<Revision> {
         let mut all = self.durable.twin.revisions();
-        all.retain(|r| !r.placeholder && r.key.namespace.as_str() == NS);
+        all.retain(|r| !r.placeholder && r.key.namespace.as_str() == NS && !is_again(r));
         all
     }
 

@@ -280,7 +280,7 @@ impl World {
 
     async fn release_next(&mut self) {
         let next = self.version + 1;
-        if people::release(&self.durable.store, BLUEPRINTS, next).await {
+        if people::release(&self.durable.store, BLUEPRINTS, next, false).await {
             self.version = next;
         }
     }

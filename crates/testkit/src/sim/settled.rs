@@ -9,6 +9,7 @@ use super::Violation;
 use super::check::MACHINE;
 use super::fixtures::{BLUEPRINTS, Derived, NS, TARGETS, TENANT};
 use super::people;
+use super::twice::AGAIN;
 use super::world::{Tenants, World};
 
 pub(super) type Checked = Result<(), Violation>;
@@ -49,6 +50,9 @@ impl World {
         self.knowledge()?;
         self.tenancy()?;
         self.tells_of_nowhere()?;
+        self.tells_of_trees()?;
+        self.works_once()?;
+        self.follows_links()?;
         self.fan()?;
         self.converged()?;
         self.on_branch()?;
@@ -225,7 +229,8 @@ impl World {
             if stored.meta.deleted.is_some() {
                 return broken(format!("convergence: {key} is still on its way out"));
             }
-            if theirs && self.tenants != Tenants::Shared {
+            let twice = key.name.as_str() == AGAIN;
+            if twice || (theirs && self.tenants != Tenants::Shared) {
                 continue;
             }
             let is = |kind: &str| stored.status.condition(kind).map(|c| c.status);
@@ -236,7 +241,8 @@ impl World {
             {
                 continue;
             }
-            if (is("Ready"), is("Stalled")) != (Some(Status::True), Some(Status::False)) {
+            let ready = is("Ready") == Some(Status::True) || self.waits_for_answers(&stored);
+            if !ready || is("Stalled") != Some(Status::False) {
                 return broken(format!(
                     "convergence: {key} has {:?}",
                     stored.status.conditions

@@ -54,6 +54,7 @@ pub(super) async fn walk(world: &mut World) -> Stepped {
     }
     world.durable.chaos.set_on(false);
     world.tag_again().await?;
+    world.settle_again();
     world.give_rights_back();
     // Nobody is told of a right that is given back: it is found out at the next look at everything.
     let denied = !world.durable.ledger.open().denied.is_empty();
@@ -64,8 +65,6 @@ pub(super) async fn walk(world: &mut World) -> Stepped {
 
 impl World {
     async fn step(&mut self) -> Stepped {
-        self.remark();
-        self.retag().await?;
         if self.wide_step().await? {
             return Ok(());
         }
@@ -206,7 +205,7 @@ impl World {
     /// Publishes the next version of upstream.
     pub(super) async fn publish_upstream(&mut self) {
         let next = self.version + 1;
-        if people::release(&self.durable.store, BLUEPRINTS, next).await {
+        if people::release(&self.durable.store, BLUEPRINTS, next, self.links.is_some()).await {
             self.durable.chaos.say(format!("upstream v{next}"));
             self.version = next;
         }
@@ -267,7 +266,8 @@ impl World {
             return;
         };
         let (store, ledger) = (&self.durable.store, &self.durable.ledger);
-        let pushed = people::push_edit(store, ledger, url, &name, draft.commit).await;
+        let place = (&name, draft.commit);
+        let pushed = people::push_edit(store, ledger, url, place, people::Put::Annotation).await;
         self.durable
             .chaos
             .say(format!("a person pushes to {name}: {pushed}"));

@@ -90,6 +90,10 @@ pub(super) struct World {
     pub(super) marks: Option<Dice>,
     /// Decides when somebody takes all tags of a package away, in worlds where that happens.
     pub(super) untags: Option<Dice>,
+    /// Decides when links and tags on trees come, in worlds that have them.
+    pub(super) links: Option<Dice>,
+    /// Decides when a repository is registered a second time beside itself, in worlds where that happens.
+    pub(super) again: Option<Dice>,
     /// The tags that somebody took away, with where they were.
     pub(super) untagged: Vec<(RefName, CommitId)>,
     /// The second namespace.
@@ -185,6 +189,8 @@ impl World {
         }
         world.settle_sites(seed);
         world.settle_tags(seed);
+        world.settle_links(seed);
+        world.settle_registration(seed);
         world.furnish().await;
         let twin = &world.durable.twin;
         twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
@@ -256,6 +262,8 @@ impl World {
             wide: Dice::new(seed ^ 0x7e4a_4715),
             marks: None,
             untags: None,
+            links: None,
+            again: None,
             untagged: Vec::new(),
             tenants: Tenants::None,
             theirs: Vec::new(),
@@ -269,7 +277,7 @@ impl World {
     pub(super) async fn furnish(&mut self) {
         let Durable { twin, store, .. } = &self.durable;
         people::found(store, BLUEPRINTS).await;
-        people::release(store, BLUEPRINTS, 1).await;
+        people::release(store, BLUEPRINTS, 1, self.links.is_some()).await;
         self.serve_sites();
         twin.put_repository(fixtures::repository("blueprints", BLUEPRINTS, "none"));
         for (name, url) in TARGETS {
@@ -297,6 +305,10 @@ impl World {
 
     /// A step of what only some worlds have; false: this is no such world, or not now.
     pub(super) async fn wide_step(&mut self) -> Result<bool, Violation> {
+        self.remark();
+        self.retag().await?;
+        self.link().await?;
+        self.register_again();
         if self.wide.one_in(4) && self.tenants != Tenants::None {
             self.tenant_step().await?;
             return Ok(true);

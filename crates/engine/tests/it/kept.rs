@@ -1,0 +1,94 @@
+//! What people committed to a draft stays reachable when the draft is deleted, whoever deletes it (V23).
+
+use engine::usecase::Preconditions;
+use testkit::twin::key;
+
+use crate::bases::{move_ref, published, put};
+use crate::variants::quiet;
+use crate::world::{NS, World, alice, repository};
+
+const SECOND: &str = "deploy.shop.packagevariant-2";
+const DRAFT: &str = "refs/heads/drafts/shop/packagevariant-2";
+
+/// A second draft, which a person edits or does not; where it stands.
+async fn drafted(edited: bool) -> (World, model::CommitId) {
+    let (world, _) = published().await;
+    put(&world, 2, "eu");
+    world.rest().await;
+    if edited {
+        let five = |text: &str| text.replace("replicas: 9", "replicas: 5");
+        world.edit(SECOND, "deployment.yaml", five).await;
+        world.rest().await;
+    }
+    let commit = world.revision(SECOND).commit;
+    (world, commit)
+}
+
+fn kept(world: &World, commit: model::CommitId) -> bool {
+    let name = format!("refs/offshoot/recovered/{SECOND}/{commit}");
+    world.refs("deploy").get(&name) == Some(&commit)
+}
+
+fn is_told(world: &World, part: &str) -> bool {
+    let events = world.twin.events();
+    events.iter().any(|event| event.message.contains(part))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_people_committed_to_a_draft_is_kept_where_a_push_deletes_it() {
+    let (world, commit) = drafted(true).await;
+    move_ref(&world, DRAFT, None).await;
+    world.rest().await;
+    assert!(kept(&world, commit), "{:?}", world.refs("deploy"));
+    let said = format!("a push deleted {SECOND}, to which somebody had committed {commit}");
+    assert!(is_told(&world, &said), "{:?}", world.twin.events());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_people_committed_to_a_draft_is_kept_where_a_person_deletes_it() {
+    let (world, commit) = drafted(true).await;
+    let any = Preconditions::default();
+    let deleted = world.engine.delete(&alice(), &key(NS, SECOND), &any).await;
+    deleted.expect("deleted");
+    assert!(kept(&world, commit), "{:?}", world.refs("deploy"));
+    assert!(is_told(&world, "what people committed to it is kept as"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_draft_that_is_the_machines_alone_nothing_is_kept() {
+    let (world, commit) = drafted(false).await;
+    move_ref(&world, DRAFT, None).await;
+    world.rest().await;
+    assert!(!kept(&world, commit), "{:?}", world.refs("deploy"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_draft_that_the_branch_has_by_a_merge_nothing_is_kept() {
+    let (world, commit) = drafted(true).await;
+    move_ref(&world, "refs/heads/main", Some(commit)).await;
+    move_ref(&world, DRAFT, None).await;
+    world.rest().await;
+    assert!(!kept(&world, commit), "{:?}", world.refs("deploy"));
+}
+
+/// A backup, a fork or a move to another host: its commits name the variant of the original, which never went there.
+#[tokio::test(start_paused = true)]
+async fn a_copy_of_a_downstream_repository_loses_nothing_to_the_variants_of_the_original() {
+    let (world, commit) = drafted(true).await;
+    let url = "file:///git/copy.git";
+    let copy = world.store.copy("file:///git/deploy.git");
+    world.git("copy").await;
+    world.store.put_copy(url, &copy);
+    world.twin.put_repository(repository("copy", true));
+    world.rest().await;
+    world.engine.look_at_everything();
+    world.rest().await;
+    let refs = world.refs("copy");
+    assert_eq!(refs.get(DRAFT), Some(&commit), "{refs:?}");
+    let marked = refs.keys().find(|name| name.contains("deletionProposed"));
+    assert_eq!(marked, None);
+    let copied = "copy.shop.packagevariant-2";
+    assert_eq!(world.revision(copied).meta.owners, []);
+    assert_ne!(world.revision(SECOND).meta.owners, []);
+    quiet(&world).await;
+}
