@@ -132,7 +132,7 @@ pub fn nested(a: &str, b: &str) -> bool {
 }
 
 /// Whether a directory lies in another, or is it.
-fn inside(a: &str, b: &str) -> bool {
+pub fn inside(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim_matches('/'), b.trim_matches('/'));
     let rest = a.strip_prefix(b);
     b.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -28,7 +28,7 @@ impl World {
         let variants = twin.variants().len();
         let sets = ["fan", "rival"].into_iter();
         let sets = sets.filter(|name| twin.set(NS, name).is_some()).count();
-        let registered = self.registrations().len();
+        let registered = self.registrations().len() + usize::from(self.again.is_some());
         let addresses = TARGETS.len() + 1;
         let held = self.engine.held();
         let held = held.map_err(|e| Violation(format!("I14: {}", e.chain())))?;

@@ -376,7 +376,7 @@ impl World {
     /// there are variants and registrations, whatever their history.
     fn idle(&self, round: u32, before: &Work, after: &Work) -> Checked {
         let variants = self.durable.twin.variants().len() as u64;
-        let registered = self.registrations().len() as u64;
+        let registered = (self.registrations().len() + usize::from(self.again.is_some())) as u64;
         let counts = [
             ("reads", 0),
             ("discovered", 0),
