@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use gix::ObjectId;
 use gix::objs::Kind as ObjectKind;
+use model::TreeId;
 
 pub use self::site::Copied;
 use self::site::Site;
@@ -24,6 +25,7 @@ use crate::disk::{Disk, Moved, RawEdit, RawRefs, Upstream, View};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::lru::{Share, lock};
+use crate::object::Oid as _;
 use crate::reader::Setup;
 use crate::remote::{RemoteSpec, UrlKind};
 use crate::repository::{Repository, Shared};
@@ -147,6 +149,13 @@ impl MemoryStore {
         if let Some(site) = lock(&self.world).sites.get(url) {
             lock(site).lead_nowhere(name, leads);
         }
+    }
+
+    /// Makes a tag that leads to a tree, if there is none of its name; whether it was made.
+    pub fn tag_tree(&self, url: &str, name: &RefName, tree: TreeId) -> bool {
+        let site = lock(&self.world).sites.get(url).cloned();
+        let made = site.zip(tree.oid().ok());
+        made.is_some_and(|(site, tree)| lock(&site).lead_to(name, tree))
     }
 
     /// The repository as another writer sees it: a person who pushes, beside us.

@@ -113,6 +113,17 @@ impl Site {
         }
     }
 
+    /// Makes a ref, if there is none of its name.
+    pub(super) fn lead_to(&mut self, name: &RefName, to: ObjectId) -> bool {
+        if self.refs.contains_key(name) || !self.holds(to) {
+            return false;
+        }
+        for refs in [&mut self.refs, &mut self.durable_refs] {
+            refs.insert(name.clone(), to);
+        }
+        true
+    }
+
     /// Takes what a push brought.
     pub(super) fn take(&mut self, objects: &[Arc<Packed>]) {
         for object in objects {

@@ -61,6 +61,7 @@ impl World {
 
     fn register(&self) {
         let mut again = fixtures::repository(AGAIN, TARGETS[0].1, "again");
+        again.meta.created = "2026-02-02T02:02:02Z".to_owned();
         fixtures::share(&mut again, self.tenants == super::world::Tenants::Shared);
         self.durable.twin.put_repository(again);
     }
@@ -87,8 +88,11 @@ impl World {
             return Ok(());
         }
         let twin = &self.durable.twin;
-        let registered = twin.repository(NS, AGAIN).map(|r| r.status.conditions);
-        let told = registered.iter().flatten().any(|c| {
+        let Some(registered) = twin.repository(NS, AGAIN) else {
+            return Ok(());
+        };
+        let registered = registered.status.conditions;
+        let told = registered.iter().any(|c| {
             c.kind == "Ready" && c.status == Status::False && c.message.contains("registered as")
         });
         let ready = twin.variant(NS, AGAIN).is_some_and(|second| {

@@ -3,8 +3,8 @@
 //! no revision and yet a number. What a person put stays (I10), and what was published as a file is no link's to take away.
 
 use engine::ports::StoredVariant;
-use model::{CommitId, File, Files, Revision, Status};
-use store::{Expect, Opaque, RefEdit, RefName, Repo, Scope, Snapshot, Submission};
+use model::{File, Files, Revision, Status};
+use store::{Opaque, RefName, Repo, Snapshot};
 
 use super::Violation;
 use super::dice::Dice;
@@ -78,7 +78,7 @@ impl World {
             1 => self.link_in_draft(repo, package, &fresh).await,
             2 => self.link_on_branch(repo, package, EXTRA.0).await,
             3 => self.link_on_branch(repo, package, &fresh).await,
-            _ => self.tag_tree(repo, package).await?,
+            _ => self.tag_tree(repo, package)?,
         }
         Ok(())
     }
@@ -112,7 +112,7 @@ impl World {
     }
 
     /// The next number of a package is a tag that leads to a tree.
-    async fn tag_tree(&self, repo: &str, package: &str) -> Checked {
+    fn tag_tree(&self, repo: &str, package: &str) -> Checked {
         // Whoever sees no tag takes a number that was used.
         if !self.untagged.is_empty() {
             return Ok(());
@@ -124,25 +124,12 @@ impl World {
         let numbers = numbers.filter_map(|n| n.as_str().strip_prefix(&of_it)?.parse::<u64>().ok());
         let next = numbers.max().unwrap_or(0) + 1;
         let head = seen.refs.get(&people::main());
-        let tree = head
-            .and_then(|head| seen.repo.commit(*head).ok())
-            .map(|c| c.tree);
-        let to = tree.and_then(|tree| CommitId::parse(&tree.to_string()));
+        let head = head.and_then(|head| seen.repo.commit(*head).ok());
         let Ok(name) = RefName::tag(&format!("{package}/v{next}")) else {
             return Ok(());
         };
-        let edit = RefEdit {
-            name,
-            expect: Expect::Absent,
-            to,
-            scope: Scope::Remote,
-        };
-        let submission = Submission {
-            refs: vec![edit],
-            ..Submission::default()
-        };
-        let answer = seen.repo.submit(submission).await;
-        let taken = matches!(answer, Ok(store::Answer::Published(_)));
+        let store = &self.durable.store;
+        let taken = head.is_some_and(|head| store.tag_tree(&seen.url, &name, head.tree));
         let what = format!("a person tags a tree as v{next} of {package}: {taken}");
         self.durable.chaos.say(what);
         Ok(())
