@@ -143,21 +143,54 @@ fn is_short(name: &str) -> bool {
     last.is_some_and(number) && name.parse::<std::net::Ipv4Addr>().is_err()
 }
 
-/// The URL without what may be a secret: user information.
+/// The URL without what may be a secret: user information, and what follows a query or a fragment.
 pub(crate) fn redact(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
     };
     let host_end = rest.find('/').unwrap_or(rest.len());
-    match rest.get(..host_end).and_then(|host| host.rfind('@')) {
-        Some(at) => format!("{scheme}://***{}", rest.get(at..).unwrap_or_default()),
-        None => url.to_owned(),
+    let user = rest.get(..host_end).and_then(|host| host.rfind('@'));
+    let shown = rest.get(user.unwrap_or_default()..).unwrap_or_default();
+    let before = if user.is_some() { "***" } else { "" };
+    match shown.find(['?', '#']).and_then(|at| shown.get(..=at)) {
+        Some(shown) => format!("{scheme}://{before}{shown}***"),
+        None => format!("{scheme}://{before}{shown}"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_be_a_secret_is_not_shown() {
+        for (url, shown) in [
+            ("https://git.test/a.git", "https://git.test/a.git"),
+            (
+                "https://u:pass@git.test/a.git",
+                "https://***@git.test/a.git",
+            ),
+            (
+                "https://git.test/a.git?token=secret",
+                "https://git.test/a.git?***",
+            ),
+            (
+                "https://git.test/a.git#secret",
+                "https://git.test/a.git#***",
+            ),
+            (
+                "https://u:pa?ss@git.test/a?b=c",
+                "https://***@git.test/a?***",
+            ),
+            (
+                "https://u:pass@git.test/a?b=c",
+                "https://***@git.test/a?***",
+            ),
+            ("git.test", "git.test"),
+        ] {
+            assert_eq!(redact(url), shown);
+        }
+    }
 
     #[test]
     fn a_host_is_held_by_name_and_port() {

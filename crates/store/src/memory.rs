@@ -412,6 +412,10 @@ impl Disk for MemoryDisk {
         BTreeMap::new()
     }
 
+    fn checked_out(&self, _: &RefName) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     fn view(&self) -> Result<Box<dyn View + '_>> {
         Ok(Box::new(MemoryView(&self.site)))
     }

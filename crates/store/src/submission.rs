@@ -223,6 +223,16 @@ pub enum SubmissionRefusal {
         /// The path in the repository.
         path: String,
     },
+    /// Somebody works on the branch, in a directory of the repository: their next commit would take back what is written here.
+    #[error(
+        "{branch} is checked out in {at}: `git worktree remove` that, or let it leave the branch (`git switch --detach`)"
+    )]
+    CheckedOut {
+        /// The branch.
+        branch: RefName,
+        /// The directory.
+        at: String,
+    },
     /// Git cannot hold both names, as one would have to be a directory for the other.
     #[error("{name} cannot be made while {other} exists")]
     Shadowed {
@@ -253,7 +263,10 @@ pub enum SubmissionRefusal {
 impl SubmissionRefusal {
     /// Whether what is in the way stays there until somebody moves it: to look again changes nothing.
     pub fn stays(&self) -> bool {
-        matches!(self, Self::Shadowed { .. } | Self::InTheWay { .. })
+        matches!(
+            self,
+            Self::Shadowed { .. } | Self::InTheWay { .. } | Self::CheckedOut { .. }
+        )
     }
 
     /// What kind of failure a refusal is: conflicts, except where somebody said no.
@@ -262,6 +275,7 @@ impl SubmissionRefusal {
             Self::Ref { .. }
             | Self::Directory { .. }
             | Self::InTheWay { .. }
+            | Self::CheckedOut { .. }
             | Self::Shadowed { .. }
             | Self::Gone { .. }
             | Self::NotTaken => Class::Conflict,

@@ -16,7 +16,8 @@ use crate::index::PackageKey;
 use crate::repos::OpenRepository;
 use crate::{Engine, Result};
 
-/// The tag that published last what the branch holds, if it is gone although nobody approved that.
+/// The tag that published last what the branch holds, if it is gone although nobody approved that, or although a draft of the variant was
+/// derived from what it published.
 ///
 /// # Errors
 /// Git cannot be read.
@@ -45,22 +46,37 @@ pub(super) fn lost_tag(
         Some(approved) => {
             let tag = Layout::tag_of(RevisionNumber(approved.number));
             let tag = open.layout.tag(package, &tag)?;
-            let repository = &variant.spec.downstream.repo;
-            let workspace = WorkspaceName::parse(&approved.workspace).ok();
-            let name = workspace.map(|ws| compose_name(repository, package, &ws));
             Ok(Some(LostTag {
                 tag: Some(tag.short().to_owned()),
                 commit: approved.commit,
-                revision: name.and_then(|name| ObjectName::parse(&name).ok()),
+                revision: named(variant, &approved),
+                deleted: false,
             }))
         }
-        None if gone.is_empty() => Ok(based_on(variant, revisions).map(|commit| LostTag {
-            tag: None,
-            commit,
-            revision: None,
-        })),
-        None => Ok(None),
+        None => {
+            let Some(commit) = based_on(variant, revisions) else {
+                return Ok(None);
+            };
+            let deleted = !gone.is_empty();
+            let last = match deleted {
+                true => discover::approved_before(open, &dir, head.commit, |_| false)?,
+                false => None,
+            };
+            Ok(Some(LostTag {
+                tag: None,
+                commit,
+                revision: last.and_then(|last| named(variant, &last)),
+                deleted,
+            }))
+        }
     }
+}
+
+/// The revision that an approval published.
+fn named(variant: &Variant, approved: &Approved) -> Option<ObjectName> {
+    let place = &variant.spec.downstream;
+    let workspace = WorkspaceName::parse(&approved.workspace).ok()?;
+    ObjectName::parse(&compose_name(&place.repo, &place.package, &workspace)).ok()
 }
 
 /// Whether what was approved still stands as it was proposed: its tag is to be set.

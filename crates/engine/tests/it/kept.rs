@@ -1,10 +1,11 @@
 //! What people committed to a draft stays reachable when the draft is deleted, whoever deletes it (V23).
 
 use engine::usecase::Preconditions;
+use model::{Door, Lifecycle, Status};
 use testkit::twin::key;
 
 use crate::bases::{move_ref, published, put};
-use crate::variants::quiet;
+use crate::variants::{condition, quiet, variant};
 use crate::world::{NS, World, alice, repository};
 
 const SECOND: &str = "deploy.shop.packagevariant-2";
@@ -91,4 +92,60 @@ async fn a_copy_of_a_downstream_repository_loses_nothing_to_the_variants_of_the_
     assert_eq!(world.revision(copied).meta.owners, []);
     assert_ne!(world.revision(SECOND).meta.owners, []);
     quiet(&world).await;
+}
+
+/// Somebody deletes the only published revision, at once, while the draft of an upgrade is open: made anew of upstream alone it would
+/// take the published edits off the branch.
+#[tokio::test(start_paused = true)]
+async fn a_draft_keeps_what_it_was_derived_from_although_an_approver_deletes_that() {
+    let (world, commit) = drafted(false).await;
+    let first = key(NS, "deploy.shop.packagevariant-1");
+    let by = alice();
+    let proposed = world
+        .engine
+        .move_to(&by, &first, Door::Main, Lifecycle::DeletionProposed);
+    proposed.await.expect("proposed");
+    let any = Preconditions::default();
+    let deleted = world.engine.delete(&by, &first, &any).await;
+    assert!(deleted.expect("deleted").is_none());
+    world.rest().await;
+    assert_eq!(world.revision(SECOND).commit, commit);
+    let text = world.file(SECOND, "deployment.yaml").await;
+    assert!(text.contains("replicas: 9"), "{text}");
+    let (stalled, why) = condition(&world, "shop", "Stalled");
+    assert_eq!(stalled, Status::True);
+    assert!(why.contains("packagevariant-1' was deleted"), "{why}");
+    quiet(&world).await;
+    // The way out: it is published again, with the edits.
+    world.publish(SECOND).await;
+    world.rest().await;
+    assert_eq!(condition(&world, "shop", "Ready").0, Status::True);
+    let text = world.file(SECOND, "deployment.yaml").await;
+    assert!(text.contains("replicas: 9"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_draft_of_what_was_deleted_is_made_of_upstream_alone_when_that_is_asked_for() {
+    let (world, _) = drafted(false).await;
+    let first = key(NS, "deploy.shop.packagevariant-1");
+    let by = alice();
+    let proposed = world
+        .engine
+        .move_to(&by, &first, Door::Main, Lifecycle::DeletionProposed);
+    proposed.await.expect("proposed");
+    let any = Preconditions::default();
+    let deleted = world.engine.delete(&by, &first, &any).await;
+    deleted.expect("deleted");
+    world.rest().await;
+    let mut wanted = variant("shop", "shop");
+    wanted.spec.upstream.version = model::UpstreamVersion::Revision(2);
+    let data = &mut wanted.spec.context.data;
+    data.insert("region".to_owned(), "eu".to_owned());
+    let meta = std::sync::Arc::make_mut(&mut wanted.meta);
+    let recreate = "offshoot.dev/recreate".to_owned();
+    meta.annotations.insert(recreate, first.name.to_string());
+    world.twin.put_variant(wanted);
+    world.rest().await;
+    let text = world.file(SECOND, "deployment.yaml").await;
+    assert!(text.contains("replicas: 1"), "{text}");
 }

@@ -150,6 +150,7 @@ async fn what_was_published_goes_by_an_approvers_word_alone() {
         "{told}"
     );
     assert!(server.client.get(&path).await.is_ok(), "it is still there");
+    goes_with_no_owner(&server, &ann, &path).await;
     server.client.delete(&path).await.unwrap();
     // A draft is its maker's.
     draft = json!({
@@ -161,6 +162,37 @@ async fn what_was_published_goes_by_an_approvers_word_alone() {
     ann.delete(&format!("{REVISIONS}/deploy.p.x"))
         .await
         .unwrap();
+}
+
+/// Whoever may write a revision names an owner of it, and takes that away: the collector of garbage is no approver. A draft beside it
+/// goes, so that it was there.
+async fn goes_with_no_owner(server: &Process, ann: &Client, path: &str) {
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}});
+    let map = ann.post(maps, &map).await.unwrap();
+    let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "own", "uid": map["metadata"]["uid"]}]);
+    let mut published = ann.get(path).await.unwrap();
+    published["metadata"]["ownerReferences"] = owner.clone();
+    ann.put(path, &published).await.unwrap();
+    let draft = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision",
+        "metadata": {"ownerReferences": owner},
+        "spec": {"packageName": "q", "repository": "deploy", "workspaceName": "w", "lifecycle": "Draft",
+            "tasks": [{"type": "init", "init": {"description": "a package"}}]},
+    });
+    ann.post(REVISIONS, &draft).await.unwrap();
+    ann.delete(&format!("{maps}/own")).await.unwrap();
+    let beside = format!("{REVISIONS}/deploy.q.w");
+    for _ in 0..200 {
+        if ann.get(&beside).await.is_err() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert!(ann.get(&beside).await.is_err(), "the draft has gone");
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let there = ann.get(path).await.unwrap();
+    assert_eq!(there["spec"]["lifecycle"], "DeletionProposed");
 }
 
 /// An explanation tells what its object holds: whoever may not read the object is told nothing of it, or whether it is there.

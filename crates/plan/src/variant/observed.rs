@@ -231,7 +231,7 @@ pub struct FailedDerivation {
     pub due: bool,
 }
 
-/// A tag that published what the branch holds, and is gone although nobody approved that.
+/// A tag that published what the branch holds, and is gone: nobody approved that, or a draft was derived from what it published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostTag {
     /// Its short name; `None` where nothing tells it.
@@ -240,6 +240,8 @@ pub struct LostTag {
     pub commit: CommitId,
     /// The revision that it published; `None` where nothing tells it.
     pub revision: Option<ObjectName>,
+    /// Whether somebody approved that it goes.
+    pub deleted: bool,
 }
 
 impl LostTag {

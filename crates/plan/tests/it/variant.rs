@@ -142,6 +142,7 @@ pub(crate) fn observed(world: &Json) -> Observed {
         },
         base: None,
         lost_tag: world.get("lostTag").map(|lost| LostTag {
+            deleted: lost.flag("deleted"),
             tag: lost.text("tag"),
             commit: commit(&lost.or("commit", "p1")),
             revision: lost.text("revision").map(|t| name(&t)),

@@ -212,6 +212,14 @@ impl Disk for GitDisk {
         Ok(())
     }
 
+    fn checked_out(&self, branch: &RefName) -> Result<Option<String>> {
+        match self.place.remote {
+            // The remote has its own, and says so.
+            true => Ok(None),
+            false => layout::checked_out(&self.place.git_dir, branch),
+        }
+    }
+
     fn journal_load(&self) -> Result<Vec<u8>> {
         if self.place.writable {
             self.journal.load()

@@ -50,6 +50,16 @@ struct Seen {
     packs: BTreeSet<OsString>,
     /// When the directory of packs changed, if that was so long ago that a later change shows.
     changed: Option<SystemTime>,
+    /// What objects are borrowed from.
+    borrowed: Vec<Borrowed>,
+}
+
+/// A directory of objects that another repository lends, and what was seen of it: which one it is, and when its packs changed.
+#[derive(Debug, PartialEq, Eq)]
+struct Borrowed {
+    objects: PathBuf,
+    identity: Option<(u64, u64, Option<SystemTime>)>,
+    changed: Option<SystemTime>,
 }
 
 /// The file in which git indexes several packs.
@@ -62,6 +72,19 @@ impl Seen {
     fn identity(objects: &Path) -> io::Result<(u64, u64, Option<SystemTime>)> {
         let found = fs::metadata(objects)?;
         Ok((found.dev(), found.ino(), found.created().ok()))
+    }
+
+    /// What objects are borrowed from, and what is there: asked at each look, and of most repositories told by one missing file.
+    fn borrowed(objects: &Path) -> Vec<Borrowed> {
+        let lenders = plain::lenders(objects, objects).unwrap_or_default();
+        let seen = |objects: PathBuf| Borrowed {
+            identity: Self::identity(&objects).ok(),
+            changed: fs::metadata(objects.join("pack"))
+                .and_then(|dir| dir.modified())
+                .ok(),
+            objects,
+        };
+        lenders.into_iter().map(seen).collect()
     }
 
     /// Whether the directory of packs holds just what was seen: asked at nearly every look while packs of ours come, so that
@@ -186,12 +209,15 @@ impl Odb {
             Err(e) if e.kind() == io::ErrorKind::NotFound => SystemTime::UNIX_EPOCH,
             Err(e) => return Err(attempt(e)),
         };
-        if seen.identity == identity && seen.changed == Some(changed) {
+        let borrowed = Seen::borrowed(&self.objects);
+        let lent = seen.identity.is_some() && seen.borrowed != borrowed;
+        if !lent && seen.identity == identity && seen.changed == Some(changed) {
             return Ok(());
         }
         let settled = now.duration_since(changed).is_ok_and(|age| age > TICK);
         // What cannot be told is looked at in full.
-        if seen.identity == identity && seen.holds_the_same(&dir).unwrap_or_default() {
+        let here = !lent && seen.identity == identity;
+        if here && seen.holds_the_same(&dir).unwrap_or_default() {
             seen.changed = settled.then_some(changed);
             return Ok(());
         }
@@ -200,17 +226,18 @@ impl Odb {
             Err(e) if e.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
             Err(e) => return Err(attempt(e)),
         };
-        let gone = replaced || !seen.packs.is_subset(&packs);
-        *seen = Seen {
-            identity,
-            packs,
-            changed: settled.then_some(changed),
-        };
-        // Whoever looks next must find a table of what was seen.
+        let gone = replaced || lent || !seen.packs.is_subset(&packs);
+        // Whoever looks next must find a table of what was seen; what cannot be opened is looked at again.
         if gone {
             self.reopen()?;
             self.tidied.fetch_add(1, Ordering::Release);
         }
+        *seen = Seen {
+            identity,
+            packs,
+            changed: settled.then_some(changed),
+            borrowed,
+        };
         if replaced {
             self.incarnation.fetch_add(1, Ordering::Release);
         }

@@ -85,20 +85,25 @@ pub(crate) fn check_objects(objects: &Path, fence: &Fence) -> Result<()> {
         }
         fence.check(&dir)?;
         check_packs(&dir.join("pack"))?;
-        let list = dir.join("info/alternates");
-        let text = match read(&list, TEXT) {
-            Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(Error::io(format!("read {}", list.display()), e)),
-        };
-        let text = String::from_utf8_lossy(&text);
-        let named = text
-            .lines()
-            .filter(|l| !l.is_empty() && !l.starts_with('#'));
-        // Relative ones are read from where the first list lies.
-        left.extend(named.map(|line| objects.join(PathBuf::from(line.trim_matches('"')))));
+        left.extend(lenders(objects, &dir)?);
     }
     Ok(())
+}
+
+/// The directories of objects that one of them borrows from. Relative ones are read from where the first list lies.
+pub(crate) fn lenders(first: &Path, objects: &Path) -> Result<Vec<PathBuf>> {
+    let list = objects.join("info/alternates");
+    let text = match read(&list, TEXT) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io(format!("read {}", list.display()), e)),
+    };
+    let text = String::from_utf8_lossy(&text);
+    let named = text
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let named = named.map(|line| first.join(PathBuf::from(line.trim_matches('"'))));
+    Ok(named.collect())
 }
 
 fn check_packs(dir: &Path) -> Result<()> {

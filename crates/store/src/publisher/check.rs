@@ -162,6 +162,10 @@ impl<D: Disk> Publisher<D> {
                 branch: edit.branch.clone(),
             }));
         };
+        if let Some(at) = self.reader.disk.checked_out(&edit.branch)? {
+            let branch = edit.branch.clone();
+            return Ok(Err(SubmissionRefusal::CheckedOut { branch, at }));
+        }
         // Only the package's own directory is compared: others may have published to the same branch meanwhile, and
         // that is no conflict.
         let root = self.reader.read_commit(&head)?.tree.oid()?;
