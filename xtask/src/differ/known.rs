@@ -32,6 +32,8 @@ struct Entry {
     peer: Option<String>,
     /// In the line of an earlier step of the sequence.
     after: Option<String>,
+    /// In the body of an earlier step.
+    sent: Option<String>,
     /// Whether the two have parted for good: what follows in the sequence is not compared.
     #[serde(default)]
     ends: bool,
@@ -39,7 +41,7 @@ struct Entry {
 
 /// The list, compiled.
 pub(super) struct Known {
-    entries: Vec<(String, [Option<Regex>; 5])>,
+    entries: Vec<(String, [Option<Regex>; 6])>,
     ends: Vec<String>,
 }
 
@@ -55,8 +57,15 @@ impl Known {
             if entry.why.trim().is_empty() {
                 return Err(format!("{}: {} says no why", path.display(), entry.name));
             }
-            let mut patterns = [None, None, None, None, None];
-            let given = [entry.request, entry.at, entry.ours, entry.peer, entry.after];
+            let mut patterns = [None, None, None, None, None, None];
+            let given = [
+                entry.request,
+                entry.at,
+                entry.ours,
+                entry.peer,
+                entry.after,
+                entry.sent,
+            ];
             for (pattern, text) in patterns.iter_mut().zip(given) {
                 *pattern = match text {
                     Some(text) => {
@@ -84,14 +93,17 @@ impl Known {
         let line = step.line();
         let before: Vec<String> = earlier.iter().map(Step::line).collect();
         let before = before.join("\n");
+        let sent: Vec<String> = earlier.iter().map(Step::sent).collect();
+        let sent = sent.join("\n");
         let texts = [
             &line,
             &difference.at,
             &difference.ours,
             &difference.peer,
             &before,
+            &sent,
         ];
-        let fits = |patterns: &[Option<Regex>; 5]| {
+        let fits = |patterns: &[Option<Regex>; 6]| {
             let mut pairs = patterns.iter().zip(texts);
             pairs.all(|(p, text)| p.as_ref().is_none_or(|p| p.is_match(text)))
         };

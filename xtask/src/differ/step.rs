@@ -64,6 +64,15 @@ impl Step {
             .collect();
         format!("{} {} {}{mode}{headers}", self.user, self.method, self.path)
     }
+
+    /// The body as it is written down.
+    pub(super) fn sent(&self) -> String {
+        match &self.body {
+            Payload::None => String::new(),
+            Payload::Json(value) => value.to_string(),
+            Payload::Text(text) => text.clone(),
+        }
+    }
 }
 
 /// What one server answered so far, by step.

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use objects::schema::{Reading, Structural};
 use objects::write::{FieldValidation, WriteOptions};
 use objects::{Failure, Misread, Reason};
 use serde_json::Value;
@@ -66,7 +67,7 @@ pub(super) fn media_type(content_type: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) object: Value,
-    /// `duplicate field "spec.size"`, in the order of the text.
+    /// `duplicate field "spec.size"`, in the order of the text; where the type of the body is known, what is no field of it, too.
     pub(super) duplicates: Vec<String>,
 }
 
@@ -77,6 +78,8 @@ pub(super) struct Wanted<'a> {
     pub(super) version: &'a str,
     /// Whether the kind has no type in Go.
     pub(super) custom: bool,
+    /// The type in Go that it is read into.
+    pub(super) fields: Option<&'a Structural>,
     /// Whether nobody asks for a strict reader: then another one reads, with words of its own.
     pub(super) lax: bool,
 }
@@ -88,6 +91,7 @@ impl<'a> Wanted<'a> {
             kind,
             version: "v1",
             custom: false,
+            fields: None,
             lax: false,
         }
     }
@@ -95,12 +99,19 @@ impl<'a> Wanted<'a> {
     /// What a request with these options writes to a resource.
     pub(super) fn of(target: &'a RequestTarget, options: &WriteOptions) -> Result<Self, Failure> {
         let rules = target.rules()?;
+        let schema = rules.version.schema.as_deref();
         Ok(Self {
             kind: &rules.resource.kind,
             version: &rules.version.name,
             custom: rules.resource.custom(),
+            fields: schema.filter(|_| !rules.resource.custom()),
             lax: options.field_validation == FieldValidation::Ignore,
         })
+    }
+
+    fn reading(&self) -> Reading<'a> {
+        self.fields
+            .map_or_else(Reading::anything, Structural::reading)
     }
 }
 
@@ -136,10 +147,26 @@ pub(super) fn object(
         })
     };
     match media_type(content_type).as_str() {
-        "application/json" => read(json(bytes)),
-        "application/yaml" => read(yaml(bytes).and_then(map)),
+        "application/json" => read(json(bytes, wanted.reading())),
+        "application/yaml" => read(yaml(bytes).and_then(map).map(|read| put(read, wanted))),
         PROTOBUF if !custom => protobuf(bytes).map_err(Failure::bad_request),
         _ => Err(Failure::unsupported_media_type(&READ)),
+    }
+}
+
+/// What came as YAML is put into the fields of its type as Go does it: from JSON, with its keys in order.
+fn put(read: Decoded, wanted: Wanted<'_>) -> Decoded {
+    let mut text = Vec::new();
+    let fields = wanted.fields.is_some();
+    if !fields || objectstore::sorted(&mut text, &read.object).is_err() {
+        return read;
+    }
+    match super::strict::parse(&text, wanted.reading()) {
+        Ok((object, odd)) => Decoded {
+            object,
+            duplicates: read.duplicates.into_iter().chain(odd).collect(),
+        },
+        Err(_) => read,
     }
 }
 
@@ -229,19 +256,12 @@ pub(super) fn nothing(why: String) -> Result<Decoded, String> {
     }
 }
 
-/// Parses JSON that must be an object; the last of duplicate keys wins.
-pub(super) fn json(bytes: &Bytes) -> Result<Decoded, String> {
+/// Parses JSON that must be an object.
+pub(super) fn json(bytes: &Bytes, place: Reading<'_>) -> Result<Decoded, String> {
     let couldnt = |why: &str| format!("couldn't get version/kind; json parse error: {why}");
-    let (value, duplicates) =
-        super::strict::parse(bytes).map_err(|e| couldnt(&go_words(bytes, &e)))?;
-    let duplicates = duplicates
-        .iter()
-        .map(|path| format!("duplicate field \"{path}\""))
-        .collect();
-    map(Decoded {
-        object: value,
-        duplicates,
-    })
+    let (object, duplicates) =
+        super::strict::parse(bytes, place).map_err(|e| couldnt(&go_words(bytes, &e)))?;
+    map(Decoded { object, duplicates })
 }
 
 /// What is decoded must be a map: Go reads kind and version of it.

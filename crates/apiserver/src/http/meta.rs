@@ -18,7 +18,7 @@ use crate::registry::{Catalog, discovery};
 use crate::verbs::Whose;
 
 /// Paths that anyone may read, whatever roles say; the single checks below them need a right. Everybody may read the version by a default
-/// role.
+/// role. A HEAD is a verb of its own, which no default role has: as at a real server it is let through in a cluster alone.
 pub(super) const OPEN: [&str; 3] = ["healthz", "livez", "readyz"];
 
 /// Paths that say what is served.
@@ -38,9 +38,10 @@ impl Door {
     ) -> Result<(), Failure> {
         let first = path.trim_matches('/').split('/').next().unwrap_or_default();
         let verb = method.as_str().to_lowercase();
-        let verb = if verb == "head" { "get" } else { verb.as_str() };
+        let verb = verb.as_str();
         let open = path.strip_prefix('/').unwrap_or(path);
-        if OPEN.contains(&open) && verb == "get" {
+        let probes = verb == "get" || (verb == "head" && self.core.host.is_some());
+        if OPEN.contains(&open) && probes {
             return Ok(());
         }
         // In a cluster, whoever came in can find out what is served, whatever that cluster's authorisation is doing; and
@@ -92,6 +93,9 @@ impl Door {
         let listed =
             listed.map(|found| found.ok_or_else(|| path::missing(parts.uri.path(), catalog)));
         let listed = listed.transpose()?;
+        if parts.method != Method::GET && read_alone(&texts, parts.uri.path(), catalog) {
+            return Err(Failure::method_not_allowed("", "", "", false));
+        }
         if in_routes(&texts) && path::routed(parts.uri.path(), catalog) {
             restful::media(&parts.headers, None)?;
         }
@@ -166,6 +170,16 @@ fn checked(check: &[&str]) -> bool {
 /// Whether documents of a path are looked for among routes, as resources are: all but the list of groups.
 fn in_routes(segments: &[&str]) -> bool {
     segments.first() == Some(&"api") || segments.len() > 1
+}
+
+/// Whether a document has a route of its own, which knows no other method than GET: the version, and what is below `/api` and in the
+/// versions of groups that the server brings.
+fn read_alone(segments: &[&str], path: &str, catalog: &Catalog) -> bool {
+    match segments {
+        ["version"] | ["api"] | ["api", _] => true,
+        ["apis", _, _] => path::routed(path, catalog),
+        _ => false,
+    }
 }
 
 fn plain(accept: &Accept, value: &Value) -> Result<Response, Failure> {

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use bytes::Bytes;
-use objects::schema::FieldError;
+use objects::schema::{FieldError, Reading};
 use objects::write::delete::DeleteOptions;
 use objects::write::patching::{self, PatchKind};
 use objects::write::{FieldValidation, WriteOptions};
@@ -292,7 +292,7 @@ async fn delete_options(
     let parsed = match body::media_type(content_type).as_str() {
         "application/yaml" => body::yaml(&bytes).and_then(body::map),
         body::PROTOBUF => body::protobuf(&bytes),
-        "application/json" => body::json(&bytes),
+        "application/json" => body::json(&bytes, Reading::anything()),
         _ => return Err(Failure::unsupported_media_type(&SERVED)),
     };
     // A body that holds nothing asks for nothing.
@@ -436,7 +436,7 @@ fn parse_patch(
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         )));
     }
-    let (patch, twice) = super::strict::parse(bytes).map_err(|e| {
+    let (patch, twice) = super::strict::parse(bytes, Reading::anything()).map_err(|e| {
         let why = body::go_words(bytes, &e);
         // Each of the real server's readers says it in its own way.
         Failure::bad_request(match (kind, validation) {
@@ -457,9 +457,7 @@ fn parse_patch(
     } else {
         ""
     };
-    let told = twice
-        .iter()
-        .map(|path| format!("{lead}duplicate field \"{path}\""));
+    let told = twice.iter().map(|odd| format!("{lead}{odd}"));
     Ok((patch, told.collect()))
 }
 

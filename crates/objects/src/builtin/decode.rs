@@ -171,6 +171,7 @@ fn text(value: &Value, node: &Node, path: &str) -> String {
 
 pub(super) fn go_type(node: &Node) -> String {
     match node.types.first() {
+        Some(Type::String) if node.format.as_deref() == Some("byte") => "[]uint8".to_owned(),
         Some(Type::String) => "string".to_owned(),
         Some(Type::Boolean) => "bool".to_owned(),
         Some(Type::Integer) => node.format.clone().unwrap_or_else(|| "int64".to_owned()),

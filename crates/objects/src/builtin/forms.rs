@@ -72,6 +72,14 @@ pub(super) fn prepare(definition: &BuiltInKind, object: &mut Value) {
 /// Brings an object into the form in which it is read again: the real server's store does not tell an empty list from none, which
 /// whoever wrote it owns all the same.
 pub(super) fn settle(definition: &BuiltInKind, object: &mut Value) {
+    if definition.kind == "ServiceAccount" {
+        let secrets = object.get_mut("secrets").and_then(Value::as_array_mut);
+        let secrets = secrets.into_iter().flatten();
+        // Of each secret the name alone is kept.
+        for secret in secrets.filter_map(Value::as_object_mut) {
+            secret.retain(|field, _| field == "name");
+        }
+    }
     let roles = matches!(definition.kind, "Role" | "ClusterRole");
     if let Some(rules) = object
         .get_mut("rules")

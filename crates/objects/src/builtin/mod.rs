@@ -158,6 +158,16 @@ impl BuiltInKind {
         decode::mismatch(object, self.schema().root(), self.kind).or_else(schemas)
     }
 
+    /// Takes out of an object what its type in Go has not; returns the paths, those of `metadata` first.
+    pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
+        let mut unknown = self.schema().prune(object);
+        if self.kind == "CustomResourceDefinition" {
+            unknown.extend(crd::prune(object));
+            unknown.sort_by_cached_key(|path| (!path.starts_with("metadata."), path.clone()));
+        }
+        unknown
+    }
+
     /// Puts what a strategic patch made of an object into the fields one by one, as Go does.
     ///
     /// # Errors

@@ -30,6 +30,10 @@ fn wrong_types_are_told_as_the_decoder_tells_them() {
         told(json!({"binaryData": {"k": "not base64!"}})),
         "illegal base64 data at input byte 3"
     );
+    assert_eq!(
+        told(json!({"binaryData": {"k": 5}})),
+        "json: cannot unmarshal number into Go struct field ConfigMap.binaryData of type []uint8"
+    );
     assert_eq!(told(json!({"data": null})), "");
     let lease = definition("coordination.k8s.io", "v1", "leases").unwrap();
     let told = |time: &str| {

@@ -16,7 +16,9 @@ mod meta;
 pub(crate) mod metadata;
 mod node;
 mod parse;
+pub(crate) mod props;
 mod prune;
+mod reading;
 mod render;
 pub(crate) mod route;
 mod rules;
@@ -31,8 +33,8 @@ pub(crate) use meta::object_meta;
 pub(crate) use meta::object_meta_json;
 pub use node::Structural;
 pub(crate) use node::{Additional, ListType, Node, Type};
+pub use reading::Reading;
 pub(crate) use render::{At, quote, sorted_json, step};
-pub use render::{child, index};
 
 /// Enough: a hostile object must not make an answer of megabytes.
 pub(crate) const MAX_ERRORS: usize = 1_000;

@@ -105,14 +105,14 @@ const LONGEST_PATH: usize = 1 << 10;
 
 /// The path of a property below `path`.
 #[must_use]
-pub fn child(path: &str, name: &str) -> String {
+pub(crate) fn child(path: &str, name: &str) -> String {
     let dot = if path.is_empty() { "" } else { "." };
     step(path, [dot, name, ""])
 }
 
 /// The path of a list item below `path`.
 #[must_use]
-pub fn index(path: &str, index: usize) -> String {
+pub(crate) fn index(path: &str, index: usize) -> String {
     step(path, ["[", &index.to_string(), "]"])
 }
 

@@ -21,12 +21,18 @@ fn admit_as(resource: &Resource, version: &Version, object: &mut Value) -> Vec<S
     let Some(schema) = &version.schema else {
         return Vec::new();
     };
-    let unknown = schema.prune(object);
     match resource.built_in {
-        Some(kind) => kind.prepare(object),
-        None => schema.default(object),
+        Some(kind) => {
+            let unknown = kind.prune(object);
+            kind.prepare(object);
+            unknown
+        }
+        None => {
+            let unknown = schema.prune(object);
+            schema.default(object);
+            unknown
+        }
     }
-    unknown
 }
 
 /// As [`Rules::admit`] of what an apply made: a null in it that is no value stays, and is refused.

@@ -212,10 +212,13 @@ pub(crate) fn keep(old: &Value, new: &mut Value) {
     tidy(metadata);
     metadata.remove("selfLink");
     let before = |field: &str| old.get("metadata").and_then(|m| m.get(field)).cloned();
-    for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for field in ["uid", "deletionGracePeriodSeconds"] {
         if let (false, Some(kept)) = (metadata.contains_key(field), before(field)) {
             metadata.insert(field.to_owned(), kept);
         }
+    }
+    if let Some(kept) = before("deletionTimestamp") {
+        metadata.insert("deletionTimestamp".to_owned(), kept);
     }
     for field in ["creationTimestamp", "generation", "resourceVersion"] {
         match before(field) {

@@ -57,7 +57,7 @@ pub struct WriteOptions {
     pub field_validation: FieldValidation,
     /// Whether an apply takes over fields of others.
     pub force: bool,
-    /// What a strict reader refuses about the text of the body.
+    /// What a strict reader refuses about the text of the body: fields that stand twice, and those that its type in Go has not.
     pub duplicates: Vec<String>,
     /// A strategic patch, which is told instead of what it makes where that is refused.
     pub strategic: Option<Value>,
@@ -384,9 +384,10 @@ impl Rules<'_> {
 fn unknown_to(rules: Rules<'_>, body: &Value) -> Vec<String> {
     let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
     let resource = rules.resource;
-    let own = || match &rules.version.schema {
-        Some(schema) => schema.prune(&mut body.clone()),
-        None => Vec::new(),
+    let own = || match (&rules.version.schema, resource.built_in) {
+        (Some(_), Some(kind)) => kind.prune(&mut body.clone()),
+        (Some(schema), None) => schema.prune(&mut body.clone()),
+        (None, _) => Vec::new(),
     };
     if !resource.custom() {
         return own();

@@ -10,9 +10,9 @@ use model::{
     AdoptionPolicy, ConflictPolicy, DeletionGuard, DeletionPolicy, Downstream, File, Files,
     Function, GitSpec, HaltWhen, Injector, InjectorTemplate, LabelSelector, Lifecycle, ObjectMeta,
     ObjectSelector, OnError, OpenWhen, PackageContext, PackageContextTemplate, PackageName,
-    PackagePath, Pairs, Pipeline, ProposedPolicy, Repository, RepositoryName, Rollout, RolloutStep,
-    StepMembers, Strategy, Target, TargetSelection, Task, Template, Upstream, UpstreamVersion,
-    Variant, VariantSet, VariantSetSpec, VariantSpec, WorkspaceName,
+    PackagePath, Pairs, Pipeline, ProposedPolicy, Repository, RepositoryName, Revision, Rollout,
+    RolloutStep, StepMembers, Strategy, Target, TargetSelection, Task, Template, Upstream,
+    UpstreamVersion, Variant, VariantSet, VariantSetSpec, VariantSpec, WorkspaceName,
 };
 use store::{Signature, Time};
 
@@ -29,6 +29,14 @@ pub(super) const TARGETS: [(&str, &str); 2] = [
     ("deploy", "file:///git/deploy.git"),
     ("edge", "https://git.example/edge.git"),
 ];
+/// The second registration, and the variant that goes through it.
+pub(super) const AGAIN: &str = "again";
+
+/// Whether a record is of the second registration: it stands for a revision that another one stands for.
+pub(super) fn is_again(record: &Revision) -> bool {
+    record.repository.as_str() == AGAIN
+}
+
 /// Values that a person gives to a variant.
 pub(super) const REGIONS: [&str; 3] = ["eu", "us", "ap"];
 

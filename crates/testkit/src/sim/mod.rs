@@ -21,6 +21,7 @@ mod gate;
 mod git;
 mod holding;
 mod ledger;
+mod links;
 mod marks;
 mod matrix;
 mod mutant;

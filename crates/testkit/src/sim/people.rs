@@ -11,7 +11,7 @@ use store::{
 
 use super::fixtures::{EDITED, NS, TARGETS, mark, path, person, upstream};
 use super::ledger::{Edit, Ledger};
-use super::unread;
+use super::links;
 use crate::twin::key;
 
 /// The branch that packages are published on.
@@ -91,7 +91,7 @@ pub(super) async fn release(store: &MemoryStore, url: &str, version: u64, linked
     let tag = RefName::tag(&format!("app/v{version}")).expect("a tag");
     let mut files = upstream(version);
     let opaque = match linked {
-        true => unread::release(&*outside, version, &mut files),
+        true => links::release(head(&*outside, "app").as_deref(), version, &mut files),
         false => Vec::new(),
     };
     push_to_main(&*outside, "app", (&files, &opaque), Some(tag)).await
@@ -136,6 +136,12 @@ pub(super) fn draft_of(url: &str, name: &RefName) -> Option<(String, String, Obj
     Some((format!("{repo}/{package}"), workspace.to_owned(), revision))
 }
 
+/// What the branch holds of a package.
+fn head(repo: &dyn Repo, dir: &str) -> Option<Arc<Snapshot>> {
+    let head = repo.refs().ok()?.get(&main()).copied()?;
+    snapshot(repo, head, dir).ok()
+}
+
 /// What a person puts into a package.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Put<'a> {
@@ -157,7 +163,7 @@ fn with(put: Put<'_>, package: &Snapshot, ledger: &Ledger) -> Option<(String, Fi
             marker
         }
         Put::Link(name) => {
-            opaque.push(unread::link(name, package)?);
+            opaque.push(links::link(name, package)?);
             name.to_owned()
         }
     };
@@ -208,8 +214,7 @@ pub(super) async fn push_to_branch(
     put: Put<'_>,
 ) -> Option<String> {
     let outside = store.outside(url).ok()?;
-    let head = outside.refs().ok()?.get(&main()).copied()?;
-    let now = snapshot(&*outside, head, package).ok()?;
+    let now = head(&*outside, package)?;
     let (marker, files, opaque) = with(put, &now, ledger)?;
     let taken = push_to_main(&*outside, package, (&files, &opaque), None).await;
     taken.then_some(marker)

@@ -7,9 +7,8 @@ use model::{CommitId, Conflict, Files, ObjectKey, Revision};
 use store::{RefName, Refs, Repo, Snapshot};
 
 use super::Violation;
-use super::fixtures::{EDITED, NS, TARGETS, is_marked, path};
+use super::fixtures::{EDITED, NS, TARGETS, is_again, is_marked, path};
 use super::people;
-use super::twice::is_again;
 use super::world::World;
 
 /// A repository as it stands now.

@@ -7,9 +7,8 @@ use model::{CommitId, Lifecycle, Revision, Status};
 
 use super::Violation;
 use super::check::MACHINE;
-use super::fixtures::{BLUEPRINTS, Derived, NS, TARGETS, TENANT};
+use super::fixtures::{AGAIN, BLUEPRINTS, Derived, NS, TARGETS, TENANT};
 use super::people;
-use super::twice::AGAIN;
 use super::world::{Tenants, World};
 
 pub(super) type Checked = Result<(), Violation>;

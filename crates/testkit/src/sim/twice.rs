@@ -1,22 +1,15 @@
 //! Worlds in which one repository is registered twice in one namespace, and a second variant goes to the first one's package through
 //! the other registration. The older registration works, and loses nothing to the other one, whichever comes or goes (V25).
 
-use model::{PackageName, Revision, Status};
+use model::{PackageName, Status};
 
 use super::dice::Dice;
-use super::fixtures::{self, NS, TARGETS};
+use super::fixtures::{self, AGAIN, NS, TARGETS};
 use super::settled::{Checked, broken};
 use super::world::World;
 
-/// The second registration, and the variant that goes through it.
-pub(super) const AGAIN: &str = "again";
 /// Whose package it is.
 const PACKAGE: &str = "shop";
-
-/// Whether a record is of the second registration: it stands for a revision that another one stands for.
-pub(super) fn is_again(record: &Revision) -> bool {
-    record.repository.as_str() == AGAIN
-}
 
 impl World {
     /// Three worlds in 32 are such ones; none whose walk is pinned.

@@ -3,55 +3,19 @@
 //! no revision and yet a number. What a person put stays (I10), and what was published as a file is no link's to take away.
 
 use engine::ports::StoredVariant;
-use model::{File, Files, Revision, Status};
-use store::{Opaque, RefName, Repo, Snapshot};
+use model::{File, Revision, Status};
+use store::RefName;
 
 use super::Violation;
 use super::dice::Dice;
-use super::fixtures::{Derived, EDITED, NS, TARGETS, path};
+use super::fixtures::{Derived, NS, TARGETS, path};
+use super::links::{EXTRA, NOTES, notes};
 use super::people::{self, Put};
 use super::settled::{Checked, broken};
 use super::world::World;
 
-/// Git's mode of a link.
-const LINK: u32 = 0o120_000;
-/// A file in upstream's odd versions, and a link in the others.
-const NOTES: &str = "notes.txt";
-/// What upstream has from this version on, and people have a link for.
-const EXTRA: (&str, u64) = ("extra.txt", 3);
 /// The packages that people put links into, with their repositories.
 const PACKAGES: [(&str, &str); 2] = [("deploy", "shop"), ("edge", "cafe")];
-
-/// A link, if the package has a file that it may stand for, and nothing of its name.
-pub(super) fn link(name: &str, package: &Snapshot) -> Option<Opaque> {
-    let file = package.files.contains_key(&path(name));
-    let opaque = package.opaque.iter().any(|o| o.path == name.as_bytes());
-    let like = package.files.get(&path(EDITED));
-    let link = Opaque::new(name.as_bytes().to_vec(), LINK, like);
-    link.filter(|_| !file && !opaque)
-}
-
-fn notes(version: u64) -> String {
-    format!("notes of v{version}\n")
-}
-
-/// Adds to a version of upstream what is a file or a link there; returns the links.
-pub(super) fn release(repo: &dyn Repo, version: u64, files: &mut Files) -> Vec<Opaque> {
-    if version >= EXTRA.1 {
-        files.insert(path(EXTRA.0), File::text("extra\n"));
-    }
-    if version % 2 == 1 {
-        files.insert(path(NOTES), File::text(notes(version)));
-        return Vec::new();
-    }
-    let head = repo
-        .refs()
-        .ok()
-        .and_then(|refs| refs.get(&people::main()).copied());
-    let before = head.and_then(|head| people::snapshot(repo, head, "app").ok());
-    let like = before.as_ref().and_then(|app| app.files.get(&path(EDITED)));
-    Opaque::new(NOTES.into(), LINK, like).into_iter().collect()
-}
 
 impl World {
     /// Four worlds in 32 are such ones; none whose walk is pinned.

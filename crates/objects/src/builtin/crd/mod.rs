@@ -15,6 +15,29 @@ pub(crate) use check::validate;
 pub(crate) use formats::warnings;
 pub(crate) use types::mismatch;
 
+use crate::schema::At;
+use crate::schema::props::{self, Part};
+
+/// Takes out of the schemas of all versions what Go's type of schemas has not, and what a subresource without fields says; tells where.
+pub(crate) fn prune(crd: &mut Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let versions = crd.pointer_mut("/spec/versions");
+    let versions = versions.and_then(Value::as_array_mut);
+    for (i, version) in versions.into_iter().flatten().enumerate() {
+        let at = format!("spec.versions[{i}]");
+        if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
+            let at = format!("{at}.schema.openAPIV3Schema");
+            props::prune(schema, Part::Schema, At::Text(&at), &mut unknown);
+        }
+        if let Some(Value::Object(status)) = version.pointer_mut("/subresources/status") {
+            let at = format!("{at}.subresources.status");
+            unknown.extend(status.keys().map(|name| format!("{at}.{name}")));
+            status.clear();
+        }
+    }
+    unknown
+}
+
 /// Fills in what apiextensions/v1 defaults: singular, listKind, conversion, webhook port.
 pub(crate) fn default(crd: &mut Value) {
     let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else {
