@@ -139,7 +139,8 @@ impl Core {
                 each.add(self.collect(&target, &dependent).await);
             }
         }
-        let done = each.end()?;
+        // What cannot be collected is tried again, and holds nobody up that it does not block.
+        let collected = each.end();
         // Asked anew: collecting may just have removed the last of them.
         let blocking = self.store.dependents(uid).iter().any(|at| {
             let dependent = self.store.get(&at.0, &at.1);
@@ -151,9 +152,10 @@ impl Core {
             })
         });
         if blocking {
-            return Ok(done);
+            return collected;
         }
-        Ok(done + self.unfinalize(target, "foregroundDeletion").await?)
+        let done = self.unfinalize(target, "foregroundDeletion").await?;
+        collected.map(|collected| collected + done)
     }
 
     /// Takes an owner off a dependent that is to stay.

@@ -236,3 +236,29 @@ async fn a_namespace_tells_what_cannot_be_deleted() {
     );
     drop(keeper);
 }
+
+/// An owner that goes with its dependents first waits for those that block it alone: what cannot be collected is tried again.
+#[tokio::test]
+async fn what_cannot_be_collected_holds_no_owner_up_that_it_does_not_block() {
+    let clock = Arc::new(Seconds::default());
+    let (server, _keeper) = server("other", false, Arc::clone(&clock)).await;
+    let handle = server.handle();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let top = json!({"metadata": {"name": "top"}});
+    let (_, top) = ask(&server, Method::POST, maps, Some(top)).await;
+    let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "top", "uid": top["metadata"]["uid"]}]);
+    let metadata =
+        json!({"name": "stuck", "namespace": "default", "uid": "below", "ownerReferences": owner});
+    let object = json!({"apiVersion": "ware.dev/v1", "kind": "Crate", "metadata": metadata});
+    let made = handle.commit(vec![record("stuck", Some(object))]).await;
+    made.expect("a record");
+    let foreground = format!("{maps}/top?propagationPolicy=Foreground");
+    ask(&server, Method::DELETE, &foreground, None).await;
+    let refused = handle.settle().await.expect_err("it cannot go");
+    assert!(refused.message.contains("glued"), "{refused}");
+    let top = handle.stored(&ResourceName::new("", "v1", "configmaps"), "default", "top");
+    assert!(top.expect("served").is_none(), "the owner has gone");
+    let crates = ResourceName::new("ware.dev", "v1", "crates");
+    let stuck = handle.stored(&crates, "default", "stuck");
+    assert!(stuck.expect("served").is_some());
+}

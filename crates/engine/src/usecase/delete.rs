@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Lifecycle, ObjectKey, Revision};
+use model::{Class, Lifecycle, ObjectKey, Revision};
 use plan::revision::{DeleteObserved, DeletePlan, Follower, delete as judge, follows};
 use store::{BranchEdit, Expect, RefEdit};
 
@@ -41,6 +41,7 @@ pub(super) async fn delete_held(
         return forget(engine, by, revision).await;
     }
     registrations::may_write(engine, &held.open)?;
+    collected(engine, by, revision)?;
     let plan = judge(&DeleteObserved {
         revision: Arc::clone(revision),
         followers: followers(engine, revision)?,
@@ -53,6 +54,34 @@ pub(super) async fn delete_held(
         carry_out(engine, by, held, &plan).await?;
     }
     Ok(None)
+}
+
+/// Who deletes what has lost its owners, here and on a cluster. It has every right.
+const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
+
+/// What the garbage collector may delete: drafts that nobody sees to any more. What was published goes by an approver's word, and
+/// whoever may write a revision may name an owner of it that goes; a variant that goes with its dependents first (`--cascade=foreground`)
+/// has a policy, by which it leaves (V10).
+fn collected(engine: &Engine, by: &Caller, revision: &Revision) -> Result<()> {
+    if by.user != COLLECTOR {
+        return Ok(());
+    }
+    let refuse = |why: String| Err(Error::refused(Class::Denied, "", why));
+    if revision.lifecycle.is_published() {
+        return refuse(
+            "the garbage collector approves no deletion of what was published".to_owned(),
+        );
+    }
+    let owners = &revision.meta.owners;
+    let variant = engine.world(|w| {
+        owners
+            .iter()
+            .find_map(|o| w.variant_of_uid(&o.uid).cloned())
+    });
+    match variant {
+        Some(variant) => refuse(format!("packagevariant {} sees to it", variant.key)),
+        None => Ok(()),
+    }
 }
 
 /// The revisions that were made from a published one.

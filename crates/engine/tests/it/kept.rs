@@ -1,7 +1,7 @@
 //! What people committed to a draft stays reachable when the draft is deleted, whoever deletes it (V23).
 
-use engine::usecase::Preconditions;
-use model::{Door, Lifecycle, Status};
+use engine::usecase::{Caller, Preconditions};
+use model::{Class, Door, Lifecycle, Status};
 use testkit::twin::key;
 
 use crate::bases::{move_ref, published, put};
@@ -148,4 +148,28 @@ async fn a_draft_of_what_was_deleted_is_made_of_upstream_alone_when_that_is_aske
     world.rest().await;
     let text = world.file(SECOND, "deployment.yaml").await;
     assert!(text.contains("replicas: 1"), "{text}");
+}
+
+/// A variant that is deleted with its dependents first (`--cascade=foreground`) leaves by its own policy, and whoever may write a
+/// revision may name an owner of it that goes: the collector approves nothing, and takes nothing that somebody sees to.
+#[tokio::test(start_paused = true)]
+async fn the_collector_takes_neither_what_was_published_nor_what_a_variant_sees_to() {
+    let (world, commit) = drafted(true).await;
+    let collector = Caller::user("system:serviceaccount:kube-system:generic-garbage-collector");
+    let first = key(NS, "deploy.shop.packagevariant-1");
+    let (by, to) = (alice(), Lifecycle::DeletionProposed);
+    let proposed = world.engine.move_to(&by, &first, Door::Main, to).await;
+    proposed.expect("proposed");
+    let any = Preconditions::default();
+    for name in [&first, &key(NS, SECOND)] {
+        let refused = world.engine.delete(&collector, name, &any).await;
+        let refused = refused.expect_err("refused");
+        assert_eq!(refused.class(), Class::Denied, "{refused}");
+    }
+    assert_eq!(world.refs("deploy").get(DRAFT), Some(&commit));
+    assert!(world.refs("deploy").contains_key("refs/tags/shop/v1"));
+    world.twin.delete_variant(NS, "shop");
+    world.rest().await;
+    assert_eq!(world.refs("deploy").get(DRAFT), None);
+    assert!(kept(&world, commit), "{:?}", world.refs("deploy"));
 }

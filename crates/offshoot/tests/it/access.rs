@@ -150,7 +150,7 @@ async fn what_was_published_goes_by_an_approvers_word_alone() {
         "{told}"
     );
     assert!(server.client.get(&path).await.is_ok(), "it is still there");
-    goes_with_no_owner(&server, &ann, &path).await;
+    goes_with_no_owner(&ann, &path).await;
     server.client.delete(&path).await.unwrap();
     // A draft is its maker's.
     draft = json!({
@@ -166,7 +166,7 @@ async fn what_was_published_goes_by_an_approvers_word_alone() {
 
 /// Whoever may write a revision names an owner of it, and takes that away: the collector of garbage is no approver. A draft beside it
 /// goes, so that it was there.
-async fn goes_with_no_owner(server: &Process, ann: &Client, path: &str) {
+async fn goes_with_no_owner(ann: &Client, path: &str) {
     let maps = "/api/v1/namespaces/default/configmaps";
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}});
     let map = ann.post(maps, &map).await.unwrap();
