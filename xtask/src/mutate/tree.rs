@@ -137,12 +137,14 @@ impl Tree {
         Ok(paths.map(PathBuf::from).filter(there).collect())
     }
 
-    /// Builds all tests, with everybody's features, so that nothing is built for this alone.
+    /// Builds all tests but those of tools, with everybody's features, so that no library is built for this alone.
     fn cargo(&self) -> Result<Built, String> {
         let ran = Command::new("cargo")
             .args([
                 "build",
                 "--workspace",
+                "--exclude=xtask",
+                "--exclude=fuzz",
                 "--tests",
                 "--locked",
                 "--keep-going",
