@@ -13,11 +13,11 @@ use super::switches::{self, Numbered};
 #[derive(Debug, Clone)]
 pub(super) struct Binary {
     /// Its crate.
-    pub krate: String,
+    pub(super) krate: String,
     /// What it is of the crate: the crate's own name for tests beside the code, or `it`.
-    pub name: String,
+    pub(super) name: String,
     /// Where it is.
-    pub path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 /// The copy.
@@ -26,11 +26,11 @@ pub(super) struct Tree {
     /// Where the sources are.
     root: PathBuf,
     /// Where the copy is.
-    pub dir: PathBuf,
+    pub(super) dir: PathBuf,
     /// Each rule by its number.
-    pub rules: BTreeMap<usize, Rule>,
+    pub(super) rules: BTreeMap<usize, Rule>,
     /// Rules that are not broken here, and why.
-    pub left: BTreeMap<usize, String>,
+    pub(super) left: BTreeMap<usize, String>,
 }
 
 impl Tree {
