@@ -3,6 +3,13 @@
 //! `xtask/rules.toml` names rules, where they stand and what breaks them. A run takes some of them, sampled by a
 //! seed, breaks one after the other in place, runs the tests of its crate, and puts the text back. A rule that no test
 //! misses is a failure. By hand only: it takes minutes, and nobody else may build in the same checkout meanwhile.
+//!
+//! With `--switched DIR` one build does for all of them: a copy of the sources in that directory breaks every rule behind a switch,
+//! each run turns one, and nothing is touched here. What cannot be switched is told, and is left to a run without.
+
+mod switches;
+mod tree;
+mod trial;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,6 +17,8 @@ use std::process::{Command, ExitCode};
 
 use serde::Deserialize;
 
+use self::tree::Tree;
+use self::trial::Trial;
 use crate::finding::Finding;
 
 /// Flags of `mutate`.
@@ -21,9 +30,12 @@ pub(crate) struct MutateArgs {
     /// How many.
     #[arg(long, default_value_t = 20)]
     count: usize,
-    /// Only rules whose name holds this.
+    /// Only rules whose name or file holds this.
     #[arg(long)]
     only: Option<String>,
+    /// Break them all at once in a copy of the sources in this directory, each behind a switch.
+    #[arg(long, value_name = "DIR")]
+    switched: Option<PathBuf>,
 }
 
 /// Where the rules are.
@@ -80,31 +92,65 @@ impl Drop for Broken {
 
 /// Runs the sample.
 pub(crate) fn run(args: &MutateArgs, root: &Path) -> ExitCode {
-    match sampled(args, root) {
+    let missed = match &args.switched {
+        Some(dir) => switched(args, root, dir),
+        None => in_place(args, root),
+    };
+    match missed {
         Err(why) => crate::fail(&why),
-        Ok(rules) => {
-            let mut missed = 0;
-            for rule in &rules {
-                match noticed(root, rule) {
-                    Ok(by) => crate::say(&format!("noticed by {by}: {}", rule.name)),
-                    Err(why) => {
-                        missed += 1;
-                        crate::say(&format!("{why}: {}", rule.name));
-                    }
-                }
-            }
-            crate::say(&format!(
-                "{} rules broken (seed {}), {missed} not noticed",
-                rules.len(),
-                args.seed
-            ));
-            if missed == 0 {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Breaks one after the other where it stands; how many were not noticed.
+fn in_place(args: &MutateArgs, root: &Path) -> Result<usize, String> {
+    let rules = sampled(args, root)?;
+    let mut missed = 0;
+    for rule in &rules {
+        match noticed(root, rule) {
+            Ok(by) => crate::say(&format!("noticed by {by}: {}", rule.name)),
+            Err(why) => {
+                missed += 1;
+                crate::say(&format!("{why}: {}", rule.name));
             }
         }
     }
+    crate::say(&format!(
+        "{} rules broken (seed {}), {missed} not noticed",
+        rules.len(),
+        args.seed
+    ));
+    Ok(missed)
+}
+
+/// Turns one switch after the other; how many were not noticed.
+fn switched(args: &MutateArgs, root: &Path, dir: &Path) -> Result<usize, String> {
+    let mut tree = Tree::new(root, dir, read(root)?.rule);
+    let binaries = tree.build()?;
+    let names: BTreeSet<String> = sampled(args, root)?.into_iter().map(|r| r.name).collect();
+    let mut trial = Trial::new(&tree, binaries);
+    let (mut left, mut missed, mut ran) = (0, 0, 0);
+    for (number, rule) in tree.rules.iter().filter(|(_, r)| names.contains(&r.name)) {
+        let name = format!("{number}: {}", rule.name);
+        if let Some(why) = tree.left.get(number) {
+            left += 1;
+            crate::say(&format!("not switched ({why}): {name}"));
+            continue;
+        }
+        ran += 1;
+        match trial.noticed(*number)? {
+            Some(by) => crate::say(&format!("noticed by {by}: {name}")),
+            None => {
+                missed += 1;
+                crate::say(&format!("NOT noticed: {name}"));
+            }
+        }
+    }
+    crate::say(&format!(
+        "{ran} rules broken, {missed} not noticed; {left} not switched"
+    ));
+    Ok(missed)
 }
 
 fn read(root: &Path) -> Result<List, String> {
@@ -141,7 +187,8 @@ fn sampled(args: &MutateArgs, root: &Path) -> Result<Vec<Rule>, String> {
     let list = read(root)?;
     let wanted = |rule: &Rule| {
         let only = args.only.as_ref();
-        only.is_none_or(|part| rule.name.contains(part.as_str()))
+        let file = rule.file.to_string_lossy();
+        only.is_none_or(|part| rule.name.contains(part.as_str()) || file.contains(part.as_str()))
     };
     let mut rules: Vec<Rule> = list.rule.into_iter().filter(|r| wanted(r)).collect();
     let mut state = args.seed;

@@ -1,6 +1,7 @@
 //! One suite for every medium: the promises of the store, run on memory (inline and threaded) and on redb.
 
 pub(crate) mod disk;
+mod group;
 mod power;
 
 use std::sync::Arc;
