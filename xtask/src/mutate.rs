@@ -7,9 +7,9 @@
 //! With `--switched DIR` one build does for all of them: a copy of the sources in that directory breaks every rule behind a switch,
 //! each run turns one, and nothing is touched here. What cannot be switched is told, and is left to a run without.
 
+mod runs;
 mod switches;
 mod tree;
-mod trial;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use std::process::{Command, ExitCode};
 
 use serde::Deserialize;
 
+use self::runs::Runs;
 use self::tree::Tree;
-use self::trial::Trial;
 use crate::finding::Finding;
 
 /// Flags of `mutate`.
@@ -129,7 +129,7 @@ fn switched(args: &MutateArgs, root: &Path, dir: &Path) -> Result<usize, String>
     let mut tree = Tree::new(root, dir, read(root)?.rule);
     let binaries = tree.build()?;
     let names: BTreeSet<String> = sampled(args, root)?.into_iter().map(|r| r.name).collect();
-    let mut trial = Trial::new(&tree, binaries);
+    let mut runs = Runs::new(&tree, binaries);
     let (mut left, mut missed, mut ran) = (0, 0, 0);
     for (number, rule) in tree.rules.iter().filter(|(_, r)| names.contains(&r.name)) {
         let name = format!("{number}: {}", rule.name);
@@ -139,7 +139,7 @@ fn switched(args: &MutateArgs, root: &Path, dir: &Path) -> Result<usize, String>
             continue;
         }
         ran += 1;
-        match trial.noticed(*number)? {
+        match runs.noticed(*number)? {
             Some(by) => crate::say(&format!("noticed by {by}: {name}")),
             None => {
                 missed += 1;

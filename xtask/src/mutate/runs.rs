@@ -39,7 +39,7 @@ struct Plain {
 
 /// Runs of one copy.
 #[derive(Debug)]
-pub(super) struct Trial<'a> {
+pub(super) struct Runs<'a> {
     tree: &'a Tree,
     binaries: Vec<Binary>,
     plain: BTreeMap<PathBuf, Plain>,
@@ -56,7 +56,7 @@ enum Ended {
     Late,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> Runs<'a> {
     pub(super) fn new(tree: &'a Tree, binaries: Vec<Binary>) -> Self {
         Self {
             tree,
