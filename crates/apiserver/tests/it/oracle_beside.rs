@@ -181,7 +181,7 @@ struct Later(AtomicI64);
 impl Clock for Later {
     fn now(&self) -> Timestamp {
         let seconds = self.0.fetch_add(1, Ordering::Relaxed);
-        Timestamp::from_second(seconds).unwrap()
+        Timestamp::from_second(seconds).expect("a time")
     }
 }
 
@@ -223,17 +223,24 @@ async fn posted(
         .header("content-type", media)
         .extension(admin())
         .body(Body::from(text.to_owned()));
-    let answer = server.router("127.0.0.1:0").oneshot(request.unwrap());
+    let answer = server
+        .router("127.0.0.1:0")
+        .oneshot(request.expect("a request"));
     let answer = answer.await.unwrap();
     let warnings = answer.headers().get_all("warning").iter();
-    let warnings = warnings.map(|text| text.to_str().unwrap().replace('\\', ""));
+    let warnings = warnings.map(|text| text.to_str().expect("text").replace('\\', ""));
     let warnings = warnings.map(|text| {
         let text = text.trim_start_matches("299 - \"").trim_end_matches('"');
         text.replace(" field", "")
     });
     let warnings = warnings.collect();
-    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
-    (serde_json::from_slice(&bytes).unwrap(), warnings)
+    let bytes = answer
+        .into_body()
+        .collect()
+        .await
+        .expect("a body")
+        .to_bytes();
+    (serde_json::from_slice(&bytes).expect("JSON"), warnings)
 }
 
 /// Into the fields of a type in Go each value goes as it is read: what stands twice adds up, and everything odd is told in the order of

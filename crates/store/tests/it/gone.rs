@@ -483,7 +483,7 @@ async fn the_git_directory_of_a_working_tree_is_not_written() {
     let at = clone.display().to_string();
     git(&world.path(), &["clone", "-q", ".", &at]);
     for path in [clone.clone(), clone.join(".git")] {
-        let spec = RemoteSpec::new(&url(&path));
+        let spec = RemoteSpec::new(url(&path));
         let repo = world.store().open(spec).await.unwrap();
         assert!(!repo.writable(), "{}", path.display());
     }
