@@ -131,6 +131,26 @@ fn the_same_seed_is_the_same_walk() {
     }
 }
 
+/// What only some worlds have comes about there: a walk whose every push is refused would hold all that it promises.
+#[test]
+fn what_some_worlds_have_is_seen_in_their_stories() {
+    let sim = Sim::new().expect("a world without faults");
+    let seeds: Vec<u64> = [4, 5, 6, 17, 23, 24, 26].map(u64::from).to_vec();
+    let outcomes = run(&sim, seeds, None, false);
+    let stories: Vec<&String> = outcomes.iter().flat_map(|o| &o.story).collect();
+    for (what, how) in [
+        ("a person links", "true"),
+        ("on the branch: Some", "link"),
+        ("a person tags a tree", "true"),
+        ("deploy is registered again", ""),
+        ("deploy is registered no more", ""),
+        ("deploy has a second variant", ""),
+    ] {
+        let seen = |line: &&&String| line.contains(what) && line.contains(how);
+        assert!(stories.iter().any(|line| seen(&line)), "{what}");
+    }
+}
+
 #[test]
 fn mutants_are_noticed() {
     let sim = Sim::new().expect("a world without faults");
