@@ -135,7 +135,8 @@ fn the_same_seed_is_the_same_walk() {
 #[test]
 fn what_some_worlds_have_is_seen_in_their_stories() {
     let sim = Sim::new().expect("a world without faults");
-    let seeds: Vec<u64> = [4, 5, 6, 17, 23, 24, 26].map(u64::from).to_vec();
+    let such = |seed: &u64| [4, 5, 6, 17, 23, 24, 26].contains(&(seed % 32));
+    let seeds = (0..128).filter(such).collect();
     let outcomes = run(&sim, seeds, None, false);
     let stories: Vec<&String> = outcomes.iter().flat_map(|o| &o.story).collect();
     for (what, how) in [
