@@ -166,7 +166,7 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
                 open.layout.draft(package, workspace)?
             };
             transaction.move_refs([RefEdit::delete(name, revision.commit)]);
-            kept = keep_people(held)?;
+            kept = keep_people(engine, by, held)?;
             transaction.move_refs(kept.clone());
         }
         DeletePlan::DropTag(_) => {
@@ -217,9 +217,14 @@ fn deletion_mark(held: &Held) -> Result<Option<RefEdit>> {
     Ok(at.map(|at| RefEdit::delete(name, at)))
 }
 
-/// What people committed to a draft that is deleted stays reachable, whoever deletes it (V23).
-fn keep_people(held: &Held) -> Result<Option<RefEdit>> {
+/// What people committed to a draft that is deleted stays reachable: to a variant's, whoever deletes it, and to any that a machine
+/// deletes (V23). Whoever deletes a draft that people alone made wants it gone.
+fn keep_people(engine: &Engine, by: &Caller, held: &Held) -> Result<Option<RefEdit>> {
     let (open, revision) = (&held.open, &held.revision);
+    let by_machine = by.user == engine.inner.options.service || by.user == COLLECTOR;
+    if !by_machine && revision.machine.is_none() {
+        return Ok(None);
+    }
     let by_person = by_person(open, revision)?;
     Ok(by_person
         .then(|| recovered(revision, revision.commit))

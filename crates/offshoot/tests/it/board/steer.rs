@@ -178,7 +178,8 @@ async fn what_is_open_too_early_is_offered_to_nobody() {
     let page = std::cell::RefCell::new(String::new());
     wait_for("the closed step", async || {
         *page.borrow_mut() = board.get("").2;
-        page.borrow().contains("Not to be approved now")
+        let page = page.borrow();
+        page.contains("Not to be approved now") && page.contains("canary.web.packagevariant-3")
     })
     .await;
     let page = page.into_inner();
