@@ -94,21 +94,25 @@ async fn a_copy_of_a_downstream_repository_loses_nothing_to_the_variants_of_the_
     quiet(&world).await;
 }
 
+/// Somebody proposes the deletion of the only published revision, and approves it before anybody has looked.
+async fn delete_first(world: &World) -> model::ObjectKey {
+    let first = key(NS, "deploy.shop.packagevariant-1");
+    let (by, to) = (alice(), Lifecycle::DeletionProposed);
+    let proposed = world.engine.move_to(&by, &first, Door::Main, to).await;
+    proposed.expect("proposed");
+    let any = Preconditions::default();
+    let deleted = world.engine.delete(&by, &first, &any).await;
+    assert!(deleted.expect("deleted").is_none());
+    world.rest().await;
+    first
+}
+
 /// Somebody deletes the only published revision, at once, while the draft of an upgrade is open: made anew of upstream alone it would
 /// take the published edits off the branch.
 #[tokio::test(start_paused = true)]
 async fn a_draft_keeps_what_it_was_derived_from_although_an_approver_deletes_that() {
     let (world, commit) = drafted(false).await;
-    let first = key(NS, "deploy.shop.packagevariant-1");
-    let by = alice();
-    let proposed = world
-        .engine
-        .move_to(&by, &first, Door::Main, Lifecycle::DeletionProposed);
-    proposed.await.expect("proposed");
-    let any = Preconditions::default();
-    let deleted = world.engine.delete(&by, &first, &any).await;
-    assert!(deleted.expect("deleted").is_none());
-    world.rest().await;
+    delete_first(&world).await;
     assert_eq!(world.revision(SECOND).commit, commit);
     let text = world.file(SECOND, "deployment.yaml").await;
     assert!(text.contains("replicas: 9"), "{text}");
@@ -127,16 +131,7 @@ async fn a_draft_keeps_what_it_was_derived_from_although_an_approver_deletes_tha
 #[tokio::test(start_paused = true)]
 async fn a_draft_of_what_was_deleted_is_made_of_upstream_alone_when_that_is_asked_for() {
     let (world, _) = drafted(false).await;
-    let first = key(NS, "deploy.shop.packagevariant-1");
-    let by = alice();
-    let proposed = world
-        .engine
-        .move_to(&by, &first, Door::Main, Lifecycle::DeletionProposed);
-    proposed.await.expect("proposed");
-    let any = Preconditions::default();
-    let deleted = world.engine.delete(&by, &first, &any).await;
-    deleted.expect("deleted");
-    world.rest().await;
+    let first = delete_first(&world).await;
     let mut wanted = variant("shop", "shop");
     wanted.spec.upstream.version = model::UpstreamVersion::Revision(2);
     let data = &mut wanted.spec.context.data;
