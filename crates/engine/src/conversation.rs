@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use functions::{BuiltIns, FunctionCall, Limits, Needs, Runner};
-use model::Files;
+use model::{Files, Namespace};
 use package::derive::{Derivation, DeriveInput, Derived};
 use package::render::{
     Conversation, Item, Options, Output, Render, RenderStep, Rendered, Run, RunFailure,
@@ -39,8 +39,13 @@ impl Drop for Waiting {
 ///
 /// # Errors
 /// The process is on its way out, or the pool broke.
-pub(crate) async fn render(engine: &Engine, files: Files, options: Options) -> Result<Rendered> {
-    converse(engine, Render::new(files, options), &mut None).await
+pub(crate) async fn render(
+    engine: &Engine,
+    tenant: &Namespace,
+    files: Files,
+    options: Options,
+) -> Result<Rendered> {
+    converse(engine, tenant, Render::new(files, options), &mut None).await
 }
 
 /// Derives a draft. What was announced is taken back where somebody else's program is waited for.
@@ -49,11 +54,12 @@ pub(crate) async fn render(engine: &Engine, files: Files, options: Options) -> R
 /// As [`Engine::render`]; or what is wrong with the package ([`Error::Derive`]).
 pub(crate) async fn derive(
     engine: &Engine,
+    tenant: &Namespace,
     input: DeriveInput,
     announced: &mut Option<Announced>,
 ) -> Result<Derived> {
     count(&engine.counters().derivations);
-    let derived = converse(engine, Derivation::new(input), announced).await?;
+    let derived = converse(engine, tenant, Derivation::new(input), announced).await?;
     derived.map_err(|error| Error::Derive {
         reason: error.reason(),
         class: error.class(),
@@ -61,32 +67,37 @@ pub(crate) async fn derive(
     })
 }
 
-/// A conversation with the functions that run right here alone; nothing where it wants another one.
+/// A conversation with built-in functions alone; nothing where it wants another one.
 ///
 /// # Errors
 /// The process is on its way out, or the pool broke.
-pub(crate) async fn converse_here<C>(engine: &Engine, talk: C) -> Result<Option<C::End>>
+pub(crate) async fn converse_built_in<C>(
+    engine: &Engine,
+    tenant: &Namespace,
+    mut talk: C,
+) -> Result<Option<C::End>>
 where
     C: Conversation + Send + 'static,
     C::End: Send + 'static,
 {
     let waiting = Waiting::default();
-    let gone = Arc::clone(&waiting.gone);
-    let cpu = engine.inner.options.cpu.clone();
-    let (_, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
-    engine
-        .counters()
-        .functions
-        .fetch_add(ran, Ordering::Relaxed);
-    Ok(match stop {
-        Stop::Done(end) => Some(*end),
-        Stop::Needs(_) => None,
-        Stop::Gone => return Err(Error::Stopped),
-    })
+    loop {
+        let (back, stop) = turn(engine, talk, &waiting).await?;
+        talk = back;
+        match stop {
+            Stop::Done(end) => return Ok(Some(*end)),
+            Stop::Gone => return Err(Error::Stopped),
+            Stop::Needs(run) if built_in(&run).is_some() => {
+                talk.resume(by_runner(engine, tenant, *run).await);
+            }
+            Stop::Needs(_) => return Ok(None),
+        }
+    }
 }
 
 async fn converse<C>(
     engine: &Engine,
+    tenant: &Namespace,
     mut talk: C,
     announced: &mut Option<Announced>,
 ) -> Result<C::End>
@@ -94,28 +105,50 @@ where
     C: Conversation + Send + 'static,
     C::End: Send + 'static,
 {
-    let cpu = engine.inner.options.cpu.clone();
     let waiting = Waiting::default();
     loop {
-        let gone = Arc::clone(&waiting.gone);
-        let (back, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
+        let (back, stop) = turn(engine, talk, &waiting).await?;
         talk = back;
-        engine
-            .counters()
-            .functions
-            .fetch_add(ran, Ordering::Relaxed);
         match stop {
             Stop::Done(end) => return Ok(*end),
             Stop::Gone => return Err(Error::Stopped),
             Stop::Needs(run) => {
                 drop(announced.take());
-                count(&engine.counters().functions);
-                let runner = &engine.ports().functions;
-                let answer = runner.run(call(*run), &Limits::NONE).await;
-                talk.resume(output(answer));
+                talk.resume(by_runner(engine, tenant, *run).await);
             }
         }
     }
+}
+
+/// Goes on in the pool until the conversation stops.
+async fn turn<C>(engine: &Engine, talk: C, waiting: &Waiting) -> Result<(C, Stop<C::End>)>
+where
+    C: Conversation + Send + 'static,
+    C::End: Send + 'static,
+{
+    let cpu = engine.inner.options.cpu.clone();
+    let gone = Arc::clone(&waiting.gone);
+    let (back, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
+    engine
+        .counters()
+        .functions
+        .fetch_add(ran, Ordering::Relaxed);
+    Ok((back, stop))
+}
+
+/// Runs a function for a tenant: those of one namespace share what may run at once.
+async fn by_runner(
+    engine: &Engine,
+    tenant: &Namespace,
+    run: Run,
+) -> std::result::Result<Output, RunFailure> {
+    count(&engine.counters().functions);
+    let runner = &engine.ports().functions;
+    let call = FunctionCall {
+        tenant: Some(Arc::from(tenant.as_str())),
+        ..call(run)
+    };
+    output(runner.run(call, &Limits::NONE).await)
 }
 
 /// Renders a package without an engine. What goes wrong in it stands in the status.
@@ -144,9 +177,8 @@ fn slice<C: Conversation>(mut talk: C, gone: &AtomicBool) -> (C, Stop<C::End>, u
         match talk.next() {
             RenderStep::Done(end) => return (talk, Stop::Done(end), ran),
             RenderStep::Run(run) => {
-                let built_in = run.function.image.as_deref().and_then(functions::find);
                 // What runs scripts, needs something of this machine or may take long is the runner's.
-                if built_in.is_none_or(|function| function.needs() != Needs::Nothing) {
+                if built_in(&run).is_none_or(|function| function.needs() != Needs::Nothing) {
                     return (talk, Stop::Needs(run), ran);
                 }
                 let asked = call(Run::clone(&run));
@@ -161,6 +193,10 @@ fn slice<C: Conversation>(mut talk: C, gone: &AtomicBool) -> (C, Stop<C::End>, u
     }
 }
 
+fn built_in(run: &Run) -> Option<&'static functions::BuiltIn> {
+    run.function.image.as_deref().and_then(functions::find)
+}
+
 fn call(run: Run) -> FunctionCall {
     let items = run.items.into_iter().map(|item| functions::Item {
         id: item.id,
@@ -172,6 +208,7 @@ fn call(run: Run) -> FunctionCall {
         function: run.function,
         config: run.config,
         items: items.collect(),
+        tenant: None,
     }
 }
 

@@ -165,6 +165,7 @@ mod tests {
                 },
                 config: Some(Arc::new(Value::plain("x".repeat(config)))),
                 items: vec![item; items],
+                tenant: None,
             }
         };
         assert!(!is_heavy(&call("set-labels:v0.2", 1_000, 100, 1_000)));

@@ -18,6 +18,8 @@ pub struct FunctionCall {
     pub config: Option<Arc<Value>>,
     /// The resources that it sees.
     pub items: Vec<Item>,
+    /// For which tenant it runs, such as a namespace: those of one share what may run at once.
+    pub tenant: Option<Arc<str>>,
 }
 
 /// What a function that ran gave back; it may have failed.

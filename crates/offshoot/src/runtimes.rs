@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use functions::runtime::{Container, Exec, Remote, Runtimes};
+use functions::runtime::{Container, Exec, Remote, Runtimes, Shares};
 use functions::{RunError, Schemas};
 
 use crate::cli::local::RuntimeArgs;
@@ -25,6 +25,9 @@ pub(crate) fn of(args: &RuntimeArgs) -> Result<Runtimes, ExitFailure> {
     let remote = args.fn_runner.as_deref().map(Remote::new).transpose();
     Ok(Runtimes {
         limits: args.limits(),
+        shares: args
+            .fn_processes
+            .map_or_else(Shares::default, |n| Shares::new(n.get())),
         schemas: args
             .schemas
             .as_deref()

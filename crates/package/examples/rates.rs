@@ -153,6 +153,7 @@ fn drive<C: Conversation>(mut conversation: C) -> C::End {
             function: run.function,
             config: run.config,
             items: items.collect(),
+            tenant: None,
         };
         let answer = BuiltIns
             .call(call)

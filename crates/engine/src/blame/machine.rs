@@ -88,7 +88,7 @@ pub(super) async fn remake(engine: &Engine, revision: &Revision, made: &Output) 
     let cpu = engine.inner.options.cpu.clone();
     let layers = cpu.run(move || Layers::new(&input).ok()).await?;
     let layered = match layers {
-        Some(layers) => conversation::converse_here(engine, layers)
+        Some(layers) => conversation::converse_built_in(engine, namespace, layers)
             .await?
             .and_then(std::result::Result::ok),
         None => None,

@@ -34,7 +34,8 @@ pub(crate) async fn create<'e>(
     let (input, theirs) =
         inputs::input(engine, open, &step.upstream, &step.recipe, base, None).await?;
     let mut announced = Some(open.repo.announce());
-    let mut derived = conversation::derive(engine, input, &mut announced).await?;
+    let tenant = &step.key.namespace;
+    let mut derived = conversation::derive(engine, tenant, input, &mut announced).await?;
     let opaque = inputs::opaque(open, base.map(|b| b.tree))?;
     derived.conditions.extend(not_carried(&theirs, &opaque));
     if derived.m_equals_p
@@ -115,7 +116,8 @@ pub(crate) async fn update<'e>(
         inputs::input(engine, open, upstream, recipe, base, Some(draft)).await?;
     theirs.extend(left_out);
     let mut announced = Some(open.repo.announce());
-    let mut derived = conversation::derive(engine, input, &mut announced).await?;
+    let tenant = old.namespace();
+    let mut derived = conversation::derive(engine, tenant, input, &mut announced).await?;
     derived.conditions.extend(not_carried(&theirs, &stays));
     let shown = open.layout.draft(&old.package, &old.workspace)?;
     if derived.m_equals_p

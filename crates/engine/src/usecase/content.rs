@@ -177,7 +177,8 @@ async fn rewrite(
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = conversation::render(transaction.engine(), files, options).await?;
+    let rendered =
+        conversation::render(transaction.engine(), old.namespace(), files, options).await?;
     if !keep {
         check(&rendered)?;
     }

@@ -140,7 +140,7 @@ async fn carry_out(
     let uid = transaction::unrecorded(engine, &plan.key).await?;
     let mut content = sources::content(engine, by, open, key, &plan.source).await?;
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
-    let rendered = render(engine, &input, &content).await?;
+    let rendered = render(engine, &plan.key.namespace, &input, &content).await?;
     let leaves = leaves_at(engine, open, key, &plan.source)?;
     let mut transaction = Transaction::begin(engine, open);
     let tip = transaction.commit(
@@ -161,6 +161,9 @@ async fn carry_out(
     record.tasks = vec![plan.task.clone()];
     record.meta.labels.clone_from(&input.meta.labels);
     record.meta.annotations.clone_from(&input.meta.annotations);
+    let annotations = &mut record.meta.annotations;
+    annotations.retain(|key, _| !model::marks::ANNOTATIONS.contains(&key.as_str()));
+    record.meta.labels.remove(model::marks::LATEST);
     record.meta.finalizers.clone_from(&input.meta.finalizers);
     record.meta.owners.clone_from(&input.meta.owners);
     record.conflicts.clone_from(&content.conflicts);
@@ -225,7 +228,12 @@ fn leaves_at(
     Ok(if stems { from.commit } else { head })
 }
 
-async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> Result<Rendered> {
+async fn render(
+    engine: &Engine,
+    tenant: &model::Namespace,
+    input: &Input,
+    content: &sources::Content,
+) -> Result<Rendered> {
     let keep = content::keeps_failures(&input.meta);
     let options = Options {
         // What is kept although it failed cannot be approved (V2).
@@ -234,7 +242,7 @@ async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> R
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = conversation::render(engine, content.files.clone(), options).await?;
+    let rendered = conversation::render(engine, tenant, content.files.clone(), options).await?;
     if !keep {
         content::check(&rendered)?;
     }

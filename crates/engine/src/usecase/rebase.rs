@@ -76,7 +76,7 @@ pub(super) async fn rebase(
         // Neither the draft's own gate is left, nor one of the revision that it is based on.
         content::note_conflicts(&mut files, &new)?;
     }
-    let rendered = conversation::render(engine, files, Default::default()).await?;
+    let rendered = conversation::render(engine, old.namespace(), files, Default::default()).await?;
     content::check(&rendered)?;
     let mut said = content::said(old);
     if let Some(told) = not_carried(&left_out, &stays) {

@@ -101,7 +101,7 @@ async fn make(
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = conversation::render(engine, files, options).await?;
+    let rendered = conversation::render(engine, old.namespace(), files, options).await?;
     content::check(&rendered)?;
     let mut files = rendered.files;
     let mut new = Revision::clone(old);

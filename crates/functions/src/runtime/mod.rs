@@ -8,6 +8,7 @@ mod container;
 mod exec;
 mod process;
 mod remote;
+mod shares;
 #[cfg(feature = "wasm")]
 mod wasm;
 
@@ -19,6 +20,7 @@ use async_trait::async_trait;
 pub use container::Container;
 pub use exec::Exec;
 pub use remote::{EvaluateRequest, EvaluateResponse, METHOD as EVALUATE, Remote};
+pub use shares::Shares;
 #[cfg(feature = "wasm")]
 pub use wasm::Wasm;
 
@@ -33,6 +35,8 @@ use crate::{find, is_heavy, wire};
 pub struct Runtimes {
     /// What one run may use, at most.
     pub limits: Limits,
+    /// How many run at once outside of this process, or as modules in it.
+    pub shares: Shares,
     /// Schemas for `kubeconform`.
     pub schemas: Option<Arc<Schemas>>,
     /// The program that runs a built-in function in a process of its own (`PROGRAM fn run --here NAME`), so that the
@@ -73,6 +77,7 @@ impl Runtimes {
         call: &FunctionCall,
         limits: &Limits,
     ) -> Result<FunctionOutcome, RunError> {
+        let _place = self.shares.place(call.tenant.as_ref()).await;
         let program = program.display().to_string();
         let argv = [program.as_str(), "fn", "run", "--here", name].map(str::to_owned);
         filter(name, &process::bounded(&argv, limits), call, limits).await
@@ -85,7 +90,10 @@ impl Runner for Runtimes {
         let limits = limits.within(&self.limits);
         let Some(image) = call.function.image.clone() else {
             return match &self.exec {
-                Some(exec) => exec.run(call, &limits).await,
+                Some(exec) => {
+                    let _place = self.shares.place(call.tenant.as_ref()).await;
+                    exec.run(call, &limits).await
+                }
                 None => BuiltIns.call(call),
             };
         };
@@ -102,7 +110,10 @@ impl Runner for Runtimes {
             };
         }
         match self.for_image(&image) {
-            Some(runner) => runner.run(call, &limits).await,
+            Some(runner) => {
+                let _place = self.shares.place(call.tenant.as_ref()).await;
+                runner.run(call, &limits).await
+            }
             None => BuiltIns.call(call),
         }
     }

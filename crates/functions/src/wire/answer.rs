@@ -62,6 +62,7 @@ impl ResourceListText {
                     ..item.clone()
                 })
                 .collect(),
+            tenant: None,
         }
     }
 

@@ -40,6 +40,7 @@ pub(crate) fn call(function: model::Function) -> FunctionCall {
                 ..item
             })
             .collect(),
+        tenant: None,
     }
 }
 

@@ -284,6 +284,10 @@ pub(crate) struct RuntimeArgs {
         env = "OFFSHOOT_FN_MEMORY"
     )]
     pub(crate) fn_memory: usize,
+    /// How many functions run at once in processes, modules or containers; half of them for one namespace. Twice as many as there are
+    /// processors without it.
+    #[arg(long, value_name = "COUNT", env = "OFFSHOOT_FN_PROCESSES")]
+    pub(crate) fn_processes: Option<std::num::NonZeroUsize>,
     /// What one function may print, in MiB.
     #[arg(
         long,

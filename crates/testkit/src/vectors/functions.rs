@@ -76,6 +76,7 @@ pub fn run(case: &Case) -> Checked {
                 function,
                 config: list.config,
                 items: list.items,
+                tenant: None,
             }) {
                 Err(error) => (1, Vec::new(), vec![json!({"message": error.to_string()})]),
                 Ok(outcome) => {

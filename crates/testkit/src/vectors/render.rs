@@ -151,6 +151,7 @@ pub fn drive<C: Conversation>(mut conversation: C) -> C::End {
                     function: run.function,
                     config: run.config,
                     items,
+                    tenant: None,
                 };
                 let answer = answer(call).map_err(|error| RunFailure(error.to_string()));
                 conversation.resume(answer.map(|outcome| Output {
