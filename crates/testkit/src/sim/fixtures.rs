@@ -32,9 +32,13 @@ pub(super) const TARGETS: [(&str, &str); 2] = [
 /// The second registration, and the variant that goes through it.
 pub(super) const AGAIN: &str = "again";
 
-/// Whether a record is of the second registration: it stands for a revision that another one stands for.
+/// The registration of a copy of the first of them, and where it lies.
+pub(super) const COPY: &str = "copy";
+pub(super) const COPY_AT: &str = "file:///git/copy.git";
+
+/// Whether a record is of the second registration, or of a copy: it stands for a revision that another one stands for.
 pub(super) fn is_again(record: &Revision) -> bool {
-    record.repository.as_str() == AGAIN
+    matches!(record.repository.as_str(), AGAIN | COPY)
 }
 
 /// Values that a person gives to a variant.

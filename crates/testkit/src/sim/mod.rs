@@ -13,7 +13,9 @@
 mod by_hand;
 mod chaos;
 mod check;
+mod copied;
 pub(crate) mod dice;
+mod ended;
 mod farewell;
 mod faults;
 pub(crate) mod fixtures;

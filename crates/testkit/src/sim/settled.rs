@@ -7,7 +7,7 @@ use model::{CommitId, Lifecycle, Revision, Status};
 
 use super::Violation;
 use super::check::MACHINE;
-use super::fixtures::{AGAIN, BLUEPRINTS, Derived, NS, TARGETS, TENANT};
+use super::fixtures::{AGAIN, BLUEPRINTS, COPY, COPY_AT, Derived, NS, TARGETS, TENANT};
 use super::people;
 use super::world::{Tenants, World};
 
@@ -51,6 +51,7 @@ impl World {
         self.tells_of_nowhere()?;
         self.tells_of_trees()?;
         self.works_once()?;
+        self.leaves_the_copy()?;
         self.follows_links()?;
         self.fan()?;
         self.converged()?;
@@ -66,6 +67,9 @@ impl World {
             if self.durable.twin.repository(TENANT, repo).is_some() {
                 all.push((TENANT, repo, url));
             }
+        }
+        if self.durable.twin.repository(NS, COPY).is_some() {
+            all.push((NS, COPY, COPY_AT));
         }
         all
     }

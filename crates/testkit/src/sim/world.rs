@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::Violation;
 use super::chaos::Chaos;
+use super::copied::Copy;
 use super::dice::Dice;
 use super::faults::Fault;
 use super::fixtures::{self, BLUEPRINTS, Derived, NS, TARGETS};
@@ -94,6 +95,10 @@ pub(super) struct World {
     pub(super) links: Option<Dice>,
     /// Decides when a repository is registered a second time beside itself, in worlds where that happens.
     pub(super) again: Option<Dice>,
+    /// Decides when the deletion of something published is approved, in worlds where that happens.
+    pub(super) ends: Option<Dice>,
+    /// A copy of a repository, in worlds where somebody registers one.
+    pub(super) copy: Option<Copy>,
     /// The tags that somebody took away, with where they were.
     pub(super) untagged: Vec<(RefName, CommitId)>,
     /// The second namespace.
@@ -191,6 +196,8 @@ impl World {
         world.settle_tags(seed);
         world.settle_links(seed);
         world.settle_registration(seed);
+        world.settle_ends(seed);
+        world.settle_copy(seed);
         world.furnish().await;
         let twin = &world.durable.twin;
         twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
@@ -264,6 +271,8 @@ impl World {
             untags: None,
             links: None,
             again: None,
+            ends: None,
+            copy: None,
             untagged: Vec::new(),
             tenants: Tenants::None,
             theirs: Vec::new(),
@@ -309,6 +318,9 @@ impl World {
         self.retag().await?;
         self.link().await?;
         self.register_again();
+        self.end_one().await?;
+        self.collect_revisions().await?;
+        self.register_copy()?;
         if self.wide.one_in(4) && self.tenants != Tenants::None {
             self.tenant_step().await?;
             return Ok(true);

@@ -1,0 +1,114 @@
+//! Worlds in which somebody proposes the deletion of what is published, and has it approved. With a revision goes what it alone
+//! holds: no other one, no number that a later one could take, no draft of which it was the base (V23, I4, I10).
+
+use engine::usecase::{Caller, Preconditions};
+use model::{Door, Lifecycle, Revision};
+
+use super::Violation;
+use super::dice::Dice;
+use super::reading::carries;
+use super::settled::Checked;
+use super::steps::alice;
+use super::world::World;
+
+/// The packages in which that happens, as `repository/package`: those whose variants never go by a step of the set.
+const PACKAGES: [&str; 2] = ["deploy/shop", "edge/cafe"];
+
+/// Who deletes what has lost its owners.
+const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
+
+/// The first seed of the worlds of which an eighth are such ones.
+const WIDER: u64 = 200_000;
+
+impl World {
+    /// Two worlds in 32 are such ones, and an eighth of the later ones; none whose walk is pinned.
+    pub(super) fn settle_ends(&mut self, seed: u64) {
+        let such = matches!(seed % 32, 13 | 24) || (seed >= WIDER && seed % 8 == 1);
+        let such = such && self.complete.is_some();
+        self.ends = such.then(|| Dice::new(seed ^ 0x0e4d_5eed));
+    }
+
+    /// A published revision goes: mostly one that a later one replaces.
+    ///
+    /// # Errors
+    /// The repository cannot be read, or a call is never answered.
+    pub(super) async fn end_one(&mut self) -> Checked {
+        let Some(dice) = self.ends.as_mut() else {
+            return Ok(());
+        };
+        let (now, latest) = (dice.one_in(3), dice.one_in(4));
+        let at = dice.pick(&PACKAGES).copied().unwrap_or_default();
+        if !now {
+            return Ok(());
+        }
+        let mut published = self.records();
+        published.retain(|r| {
+            format!("{}/{}", r.repository, r.package) == at && r.lifecycle.is_published()
+        });
+        published.sort_by_key(|r| r.revision);
+        if !latest {
+            published.pop();
+        }
+        let dice = self.ends.as_mut();
+        let Some(record) = dice.and_then(|dice| dice.pick(&published).cloned()) else {
+            return Ok(());
+        };
+        let key = record.key.clone();
+        let proposed = record.lifecycle == Lifecycle::DeletionProposed
+            || self
+                .move_to(&key, Door::Main, Lifecycle::DeletionProposed)
+                .await?
+                .is_some();
+        if !proposed {
+            return Ok(());
+        }
+        // From here on it may be gone, whatever the answer says.
+        self.give_up(&record)?;
+        let (engine, by, anything) = (self.engine.clone(), alice(), Preconditions::default());
+        let delete = engine.delete(&by, &key, &anything);
+        self.ask(&format!("approve the deletion of {key}"), delete)
+            .await
+            .map(drop)
+    }
+
+    /// The garbage collector comes by: it deletes what has an owner that is gone, and nothing that was published goes by its word.
+    ///
+    /// # Errors
+    /// A call is never answered.
+    pub(super) async fn collect_revisions(&mut self) -> Checked {
+        if !self.ends.as_mut().is_some_and(|dice| dice.one_in(3)) {
+            return Ok(());
+        }
+        let variants = self.durable.twin.variants();
+        let there = |uid: &model::Uid| variants.iter().any(|v| v.meta.uid.as_ref() == Some(uid));
+        let mut left = self.records();
+        left.retain(|r| {
+            let owners = &r.meta.owners;
+            !owners.is_empty() && !owners.iter().any(|o| there(&o.uid))
+        });
+        for record in left {
+            let (engine, by) = (self.engine.clone(), Caller::user(COLLECTOR));
+            let (key, anything) = (record.key.clone(), Preconditions::default());
+            let delete = engine.delete(&by, &key, &anything);
+            let what = format!("the collector deletes {key}");
+            self.ask(&what, delete).await?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is promised any more of what a revision alone holds.
+    fn give_up(&self, record: &Revision) -> Result<(), Violation> {
+        let held = self.snapshot(record)?;
+        let at = format!("{}/{}", record.repository, record.package);
+        let mut promises = self.durable.ledger.open();
+        promises.forget_revision(&record.key);
+        promises
+            .published
+            .retain(|key, _| key.name != record.key.name);
+        // What a revision lacks may have been replaced by it, knowingly.
+        promises
+            .edits
+            .retain(|edit| edit.package != at || carries(&held, &edit.marker));
+        Ok(())
+    }
+}
