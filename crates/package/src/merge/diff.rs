@@ -116,7 +116,10 @@ fn documents(
             .map(|document| identity(document.root()))
             .collect()
     };
-    let (old, new) = (roots(&before), roots(&after));
+    let (mut old, new) = (roots(&before), roots(&after));
+    if judged {
+        follow(&mut old, &new, kptfile);
+    }
     let unique = |ids: &[ResourceIdentity]| ids.iter().collect::<BTreeSet<_>>().len() == ids.len();
     if !unique(&old) || !unique(&new) || (old.is_empty() && new.is_empty()) {
         return false;
@@ -156,6 +159,34 @@ fn documents(
             twice: None,
         });
         true
+    }
+}
+
+/// Calls what is the same resource by the name that it has afterwards: the Kptfile of a package with another name, and what was
+/// put into another namespace. Whoever judges is to see what differs in it, and not one that goes and one that comes.
+fn follow(old: &mut [ResourceIdentity], new: &[ResourceIdentity], kptfile: bool) {
+    if let ([one], [other], true) = (&mut *old, new, kptfile) {
+        one.clone_from(other);
+        return;
+    }
+    let alone = |ids: &[ResourceIdentity], others: &[ResourceIdentity]| {
+        let mut found: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (at, id) in ids.iter().enumerate().filter(|(_, id)| id.is_resource()) {
+            if !others.contains(id) {
+                let name = [&id.group, &id.kind, &id.name].map(Clone::clone);
+                found.entry(name).or_default().push(at);
+            }
+        }
+        found
+    };
+    let (gone, come) = (alone(old, new), alone(new, old));
+    for (name, places) in gone {
+        let ([from], Some([to])) = (places.as_slice(), come.get(&name).map(Vec::as_slice)) else {
+            continue;
+        };
+        if let (Some(one), Some(other)) = (old.get_mut(*from), new.get(*to)) {
+            one.clone_from(other);
+        }
     }
 }
 

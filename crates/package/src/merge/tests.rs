@@ -390,3 +390,52 @@ fn a_diff_names_fields() {
     assert!(form.len() == 1 && form[0].is_form(), "{form:?}");
     assert_eq!(diff(&before, &before), []);
 }
+
+#[test]
+fn a_package_has_one_kptfile_whatever_it_is_called() {
+    let kptfile = |name: &str| {
+        format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\ninfo:\n  description: an app\n"
+        )
+    };
+    let of = |name: &str| files(&[("Kptfile", &kptfile(name))]);
+    let all: Vec<String> = diff(&of("app"), &of("shop"))
+        .into_iter()
+        .map(|d| format!("{} {} {}", d.file, d.resource, d.path))
+        .collect();
+    assert_eq!(all, ["Kptfile kpt.dev/Kptfile//shop metadata.name"]);
+}
+
+#[test]
+fn what_was_put_into_a_namespace_is_still_the_same_resource() {
+    let placed = |namespace: &str, value: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n{namespace}data:\n  a: {value}\n"
+        );
+        with_kptfile(&[("a.yaml", &text)])
+    };
+    let told = |before: &Files, after: &Files| -> Vec<String> {
+        let all = diff(before, after).into_iter();
+        all.map(|d| format!("{} {}", d.resource, d.path)).collect()
+    };
+    let (before, after) = (placed("", "\"1\""), placed("  namespace: shop\n", "\"2\""));
+    let wanted = [
+        "/ConfigMap/shop/x data.a",
+        "/ConfigMap/shop/x metadata.namespace",
+    ];
+    assert_eq!(told(&before, &after), wanted);
+    // Of two that were put into two namespaces nobody knows which is which.
+    let two = |files: &Files| files[&path("a.yaml")].as_text().unwrap().to_owned();
+    let both = format!(
+        "{}---\n{}",
+        two(&after),
+        two(&placed("  namespace: other\n", "\"3\""))
+    );
+    let both = with_kptfile(&[("a.yaml", &both)]);
+    let all = told(&before, &both);
+    assert_eq!(
+        all.iter().filter(|d| d.ends_with(' ')).count(),
+        3,
+        "{all:?}"
+    );
+}
