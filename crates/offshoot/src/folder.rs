@@ -101,18 +101,24 @@ fn read_file(directory: &Path, path: &Path) -> Result<(PackagePath, File), ExitF
 /// Makes a directory that held `before` hold `after`; tells the paths that it wrote or removed.
 ///
 /// # Errors
-/// A file cannot be written; those before it are.
+/// A file would lie behind a link, and nothing is written; or one cannot be written, and those before it are.
 pub(crate) fn write(
     directory: &Path,
     before: &Files,
     after: &Files,
 ) -> Result<Vec<PackagePath>, ExitFailure> {
     let mut touched = Vec::new();
-    for (path, file) in after {
-        if before.get(path) != Some(file) {
-            write_file(&directory.join(path.as_str()), file)?;
-            touched.push(path.clone());
-        }
+    let changed = || {
+        after
+            .iter()
+            .filter(|(path, file)| before.get(*path) != Some(*file))
+    };
+    for (path, _) in changed() {
+        behind_no_link(directory, path)?;
+    }
+    for (path, file) in changed() {
+        write_file(&directory.join(path.as_str()), file)?;
+        touched.push(path.clone());
     }
     for path in before.keys().filter(|path| !after.contains_key(*path)) {
         let place = directory.join(path.as_str());
@@ -123,6 +129,24 @@ pub(crate) fn write(
     }
     touched.sort();
     Ok(touched)
+}
+
+/// Whether a file has its place in the directory itself: a link on the way there would lead out of it.
+fn behind_no_link(directory: &Path, path: &PackagePath) -> Result<(), ExitFailure> {
+    let mut place = directory.to_path_buf();
+    let mut parts: Vec<&str> = path.as_str().split('/').collect();
+    // A link in the very place is replaced.
+    parts.pop();
+    for part in parts {
+        place.push(part);
+        let about = std::fs::symlink_metadata(&place);
+        if about.is_ok_and(|about| about.is_symlink()) {
+            let what = format!("write {path}: {} is a link", place.display());
+            return Err(ExitFailure::new(what)
+                .hint("nothing is written out of a package: remove the link, or have the function write elsewhere"));
+        }
+    }
+    Ok(())
 }
 
 /// Directories that a removed file leaves empty go with it.
@@ -157,4 +181,37 @@ pub(crate) fn write_file(place: &Path, file: &File) -> Result<(), ExitFailure> {
         .map_err(failed)?;
     draft.persist(place).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A checkout of somebody's repository may bring links along, and a function in it chooses where its files go.
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let root = tempfile::tempdir().unwrap();
+        let (package, victim) = (root.path().join("package"), root.path().join("victim"));
+        std::fs::create_dir_all(package.join("in/side")).unwrap();
+        std::fs::create_dir(&victim).unwrap();
+        std::fs::write(victim.join("a.yaml"), "precious").unwrap();
+        for link in ["link", "in/side/link"] {
+            std::os::unix::fs::symlink(&victim, package.join(link)).unwrap();
+        }
+        let file = |name: &str| (PackagePath::parse(name).unwrap(), File::text("x: 1\n"));
+        for name in ["link/a.yaml", "link/new/b.yaml", "in/side/link/a.yaml"] {
+            let after = Files::from([file("first.yaml"), file(name)]);
+            let refused = write(&package, &Files::new(), &after).unwrap_err();
+            assert!(refused.to_string().contains("is a link"), "{refused}");
+            assert!(!package.join("first.yaml").exists(), "{name}");
+        }
+        assert_eq!(std::fs::read_dir(&victim).unwrap().count(), 1);
+        let kept = std::fs::read_to_string(victim.join("a.yaml")).unwrap();
+        assert_eq!(kept, "precious");
+        // A link in the very place is replaced.
+        let after = Files::from([file("in/side/link")]);
+        write(&package, &Files::new(), &after).unwrap();
+        assert!(package.join("in/side/link").is_file());
+        assert_eq!(std::fs::read_dir(&victim).unwrap().count(), 1);
+    }
 }
