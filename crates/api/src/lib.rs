@@ -80,5 +80,3 @@ pub const PACKAGE_GROUP: &str = "porch.kpt.dev";
 pub const VARIANT_FINALIZER: &str = "config.porch.kpt.dev/packagevariants";
 /// The finalizer of repositories.
 pub const REPOSITORY_FINALIZER: &str = "config.porch.kpt.dev/repository";
-/// The label of the latest published revision.
-pub(crate) const LATEST_LABEL: &str = "kpt.dev/latest-revision";

@@ -284,7 +284,7 @@ fn write_status(revision: &Revision) -> Value {
     let latest = revision
         .meta
         .labels
-        .get(crate::LATEST_LABEL)
+        .get(model::marks::LATEST)
         .is_some_and(|v| v == "true");
     out.insert("latest".to_owned(), latest.into());
     put_list(&mut out, "conditions", write_plain(&revision.conditions));

@@ -4,12 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use model::marks::DELETED;
 use model::{Revision, RevisionNumber};
 
 use crate::transaction::Follow;
-
-/// The annotation of the branch's record.
-const DELETED: &str = "offshoot.dev/deleted-revisions";
 
 /// Numbers, as ranges in order: packages whose revisions are deleted one after another need one.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

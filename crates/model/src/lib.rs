@@ -17,6 +17,7 @@ mod label;
 mod lifecycle;
 mod lock;
 mod machine;
+pub mod marks;
 mod meta;
 mod names;
 mod near;

@@ -47,9 +47,6 @@ pub(crate) use tags::{highest_tag, is_approved_already, is_numbered, tag_at};
 pub(crate) use taken_in::{TakenIn, taken_in};
 pub(crate) use whole::{OBJECTS, is_broken};
 
-/// The label of the latest published revision, stored (A7).
-pub(crate) const LATEST: &str = "kpt.dev/latest-revision";
-
 /// What a look at a repository found.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Discovered {

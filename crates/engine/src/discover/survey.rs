@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
+use model::marks::LATEST;
 use model::{
     CommitId, Lifecycle, Namespace, ObjectKey, OwnerReference, PackageName, Revision,
     RevisionNumber, WorkspaceName,
@@ -12,7 +13,7 @@ use model::{
 use super::history;
 use super::precedence::own_first;
 use super::record::{self, Origin};
-use super::{LATEST, View, is_tagged};
+use super::{View, is_tagged};
 use crate::git::RefKind;
 use crate::index::{PackageKey, World};
 use crate::repos::OpenRepository;

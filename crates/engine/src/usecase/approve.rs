@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use model::marks::LATEST;
 use model::{Class, Lifecycle, ObjectKey, ObjectName, Revision, RevisionNumber, compose_name, utc};
 use plan::OffBranch;
 use plan::revision::{APPROVED_CLASS, ApproveObserved, Publish, approve as judge};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use store::{BranchEdit, Expect, RefEdit};
 
 use super::{Caller, Made, rejected};
-use crate::discover::{LATEST, approval, highest_number, highest_tag, off_branch};
+use crate::discover::{approval, highest_number, highest_tag, off_branch};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::held::Held;
 use crate::index::PackageKey;

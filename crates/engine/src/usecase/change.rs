@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use model::{Door, Files, Lifecycle, ObjectKey, Revision};
+use model::marks::LATEST;
+use model::{Door, Files, Lifecycle, ObjectKey, ObjectMeta, Revision};
 use package::render::Options;
 use plan::revision::{APPROVED_CLASS, Action, EXPECTED_TREE, UpdateObserved, update as judge};
 use plan::variant::words;
@@ -10,7 +11,6 @@ use store::Content;
 
 use super::{Caller, Input, Made, Preconditions, approve, content, delete, lifecycle};
 use super::{metadata, precondition, rebase, rejected};
-use crate::discover::LATEST;
 use crate::git::Subject;
 use crate::held::Held;
 use crate::transaction::{Begun, DraftCommit, Follow, Tip, Transaction, told};
@@ -70,7 +70,21 @@ async fn change(
     }
     let mut made = carry_out(engine, by, held, &input, (new, update.action)).await?;
     made.warnings.extend(update.warnings);
+    made.warnings.extend(marked(&old.meta, &input.meta));
     Ok(made)
+}
+
+/// What whoever writes an annotation that is the server's is told; one who leaves it out knows nothing of it.
+fn marked(old: &ObjectMeta, sent: &ObjectMeta) -> Vec<String> {
+    let other = |mark: &&str| {
+        let sent = sent.annotations.get(*mark);
+        sent.is_some() && sent != old.annotations.get(*mark)
+    };
+    let told = model::marks::ANNOTATIONS.into_iter().filter(other);
+    told.map(|mark| {
+        format!("metadata.annotations: {mark} is set by the server, and stays as it is")
+    })
+    .collect()
 }
 
 /// Carries out what was found to be allowed.
@@ -120,6 +134,13 @@ fn wished(old: &Arc<Revision>, input: &Input) -> Revision {
         labels
             .entry(LATEST.to_owned())
             .or_insert_with(|| value.clone());
+    }
+    for mark in model::marks::ANNOTATIONS {
+        let annotations = &mut new.meta.annotations;
+        match old.meta.annotations.get(mark) {
+            Some(value) => annotations.insert(mark.to_owned(), value.clone()),
+            None => annotations.remove(mark),
+        };
     }
     new.repository = input.repository.clone();
     new.package = input.package.clone();
@@ -176,6 +197,7 @@ async fn written(
     if new.commit != old.commit || to != old.lifecycle {
         let refs = lifecycle::refs(open, old, to, new.commit)?;
         made.warnings.extend(lifecycle::told_of(&refs));
+        made.warnings.extend(unread(old.lifecycle, &new, to));
         transaction.move_refs(refs).as_announced(held.announced());
         lifecycle::moved(open, &mut new, to);
         note_rejection(engine, by, old, &mut new);
@@ -189,6 +211,16 @@ async fn written(
         made.revision = stored;
     }
     Ok(made)
+}
+
+/// What whoever proposes or approves a revision is told of files in it that cannot be read: a cluster that is to apply them cannot
+/// either, and no gate waits for them.
+fn unread(from: Lifecycle, revision: &Revision, to: Lifecycle) -> Option<String> {
+    let goes_on = !from.is_published() && matches!(to, Lifecycle::Proposed | Lifecycle::Published);
+    let rendered = revision.condition("Rendered").filter(|_| goes_on)?;
+    let message = &rendered.message;
+    (rendered.reason == package::render::NOT_READ)
+        .then(|| format!("some of its files cannot be read: {message}"))
 }
 
 /// Notes on a draft of a variant under a rollout who rejected its proposal, until it is proposed again (F7).
@@ -233,7 +265,7 @@ async fn commit(
         tell_unread: true,
         ..Options::default()
     };
-    let rendered = conversation::render(engine, files, options).await?;
+    let rendered = conversation::render(engine, old.namespace(), files, options).await?;
     content::check(&rendered)?;
     let told_before = content::said(old);
     let tip = transaction.commit(

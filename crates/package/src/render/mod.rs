@@ -27,8 +27,8 @@ use failed::{Blocked, wrap};
 use plan::{Plan, Task, own_files};
 use resources::{Refused, Resources};
 
-pub use status::GATE;
 use status::RenderOutcome;
+pub use status::{GATE, NOT_READ};
 
 /// How to render.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -179,12 +179,15 @@ fn update(old: &mut Value, new: Value) {
     }
 }
 
+/// The reason of a `Rendered` condition where nothing failed, and some files could not be read.
+pub const NOT_READ: &str = "FilesNotRead";
+
 fn condition(outcome: &RenderOutcome<'_>) -> Value {
     let status = outcome.status;
     let (state, reason) = match status.succeeded() {
         true if outcome.unread.is_empty() => ("True", "RenderSuccess"),
         // Nothing that was to run failed; a function that is added later will.
-        true => ("True", "FilesNotRead"),
+        true => ("True", NOT_READ),
         false => ("False", "RenderFailed"),
     };
     let mut fields = vec![

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
+use model::marks::LATEST;
 use model::{Class, Door, Lifecycle, Revision, transition};
 
 use super::{Rejected, RejectionReason, rebase};
 use crate::conflicts;
 use crate::variant::words;
-
-/// The label that the server alone sets.
-const LATEST: &str = "kpt.dev/latest-revision";
 
 /// What is asked for, beside what there is.
 #[derive(Debug, Clone, PartialEq, Eq)]

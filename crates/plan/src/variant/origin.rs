@@ -2,15 +2,11 @@
 
 use std::fmt::Write as _;
 
+pub use model::marks::{SET, VARIANT};
 use model::{Pairs, Variant};
 use sha2::{Digest as _, Sha256};
 
 use super::words::SET_KIND;
-
-/// On a revision that a variant makes or adopts: the variant's name.
-pub const VARIANT: &str = "offshoot.dev/variant";
-/// Beside it: the name of the variant's set, if it has one.
-pub const SET: &str = "offshoot.dev/set";
 
 /// How long the value of a label may be.
 const LONGEST: usize = 63;

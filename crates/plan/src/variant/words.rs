@@ -1,5 +1,6 @@
 //! The names that variants write into the world: finalizer, marks, conditions and reasons.
 
+pub use model::marks::{ADOPTED_BY, ORPHANED_BY, PROPOSED_BY, PROPOSED_FOR, REJECTED_BY};
 use model::{Lifecycle, ObjectKey, OwnerReference, Revision, Uid};
 
 /// The finalizer of variants, set by the variants controller, or by a set that makes one in the same process (R106, V10).
@@ -8,20 +9,11 @@ pub const FINALIZER: &str = "config.porch.kpt.dev/packagevariants";
 pub const API_VERSION: &str = "config.porch.kpt.dev/v1alpha1";
 /// Kind of variants in owner references.
 pub const KIND: &str = "PackageVariant";
-/// On a published revision: the variant (`namespace/name`) that proposed its deletion (V10).
-pub const PROPOSED_BY: &str = "offshoot.dev/deletion-proposed-by";
-/// On a published revision beside that: the uid of the set whose variant it was. Variants that the same set makes later
-/// take it back where the set is annotated with [`TAKE_BACK`].
-pub const PROPOSED_FOR: &str = "offshoot.dev/deletion-proposed-for-set";
 /// On a set (`true`): its variants withdraw the deletion proposals that variants of the same name and set left behind,
 /// whatever their adoption policy says.
 pub const TAKE_BACK: &str = "offshoot.dev/take-back";
 /// Kind of sets in owner references.
 pub const SET_KIND: &str = "PackageVariantSet";
-/// On a revision: the variant that took it over (V9).
-pub const ADOPTED_BY: &str = "offshoot.dev/adopted-by";
-/// On a revision: the variant that left it in place; a variant of that name is another one (V9).
-pub const ORPHANED_BY: &str = "offshoot.dev/orphaned-by";
 /// On a variant: take a downstream without a lock as stemming from the wanted upstream (V1).
 pub(crate) const RELOCK: &str = "offshoot.dev/relock";
 /// On a variant: make this deleted downstream (by revision name) again (V10).
@@ -35,8 +27,6 @@ pub const ROLLOUT: &str = "offshoot.dev/rollout";
 /// what an open draft states beside its spec is taken from what is published, not from the draft (V22): the set takes it off
 /// once no draft is open.
 pub const PUT_BACK: &str = "offshoot.dev/put-back";
-/// On a draft of a variant under a rollout: who rejected its proposal last; gone once it is proposed again (F7).
-pub const REJECTED_BY: &str = "offshoot.dev/rejected-by";
 /// The prefix of gates that are ours and hold everywhere (V3, V12).
 pub(crate) const OUR_GATES: &str = "offshoot.dev/";
 /// The gate of a draft that nobody rendered, or whose render failed (V14, M12).

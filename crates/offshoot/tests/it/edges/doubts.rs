@@ -52,6 +52,14 @@ async fn what_is_accepted_although_it_was_hardly_meant_is_told() {
     let (status, reason, message) = condition(&saved, "Rendered");
     assert_eq!((&*status, &*reason), ("True", "FilesNotRead"));
     assert_eq!(message, format!("{field}; {file}"));
+    // Whoever proposes it hears of it, too: no gate waits for a file that only a cluster would read.
+    let mut proposal = saved;
+    proposal["spec"]["lifecycle"] = "Proposed".into();
+    let path = format!("{REVISIONS}/{NAME}");
+    server.client.put(&path, &proposal).await.unwrap();
+    let told = server.client.take_warnings();
+    let wanted = format!("some of its files cannot be read: {message}");
+    assert!(told.contains(&wanted), "{told:?}");
 
     let mut object = repository(root.path(), "odd", false);
     object["spec"]["sync"] = json!({ "schedule": "bad cron" });
