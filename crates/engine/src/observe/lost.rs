@@ -30,15 +30,20 @@ pub(super) fn lost_tag(
     if base_of(revisions).is_some() {
         return Ok(None);
     }
-    // Who takes the directory away, too, wants nothing of it.
-    let Some(head) = revisions.iter().find(|r| r.placeholder) else {
-        return Ok(None);
-    };
     let package = &variant.spec.downstream.package;
     // A list that came late may hide the record of a tag that is there.
     if discover::is_numbered(open, package)? {
         return Ok(None);
     }
+    // Who takes the directory away, too, wants nothing of it; what an open draft took over of it is the draft's.
+    let Some(head) = revisions.iter().find(|r| r.placeholder) else {
+        return Ok(based_on(variant, revisions).map(|commit| LostTag {
+            tag: None,
+            commit,
+            revision: None,
+            deleted: true,
+        }));
+    };
     let gone = given_up(engine, open, package);
     let dir = open.layout.dir(package);
     match discover::approved_before(open, &dir, head.commit, |n| gone.has(n))? {

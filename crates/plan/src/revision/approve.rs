@@ -118,11 +118,16 @@ fn base(o: &ApproveObserved) -> Result<(), Rejected> {
             .siblings
             .iter()
             .filter(|s| s.lifecycle.is_published() && s.revision.is_numbered() && !s.placeholder);
+        let published = published.max_by_key(|s| s.revision);
+        // The whole package was deleted: there is nothing that could be taken back, and this publishes it again.
+        if *off == OffBranch::Gone && published.is_none() {
+            return Ok(());
+        }
         let message = format!(
             "BranchDiverged: {}",
             off.what(&o.revision.package, &o.branch)
         );
-        let hint = match published.max_by_key(|s| s.revision) {
+        let hint = match published {
             Some(published) => off.way_out(published),
             None => "put back, in git, what the draft is based on".to_owned(),
         };
