@@ -104,7 +104,8 @@ async fn several_upstream_packages_fan_out_together() {
     assert_eq!(status, Status::False);
     assert_eq!(
         why,
-        "UpstreamNotFound: could not find upstream package revision 'late' in repo 'blueprints'"
+        "UpstreamNotFound: could not find upstream package revision 'late' in repo 'blueprints'; it is not registered in this \
+         namespace, or has no published revision of that package"
     );
     push(&world, "late", "v1").await;
     assert_eq!(variants(&world).len(), 3);

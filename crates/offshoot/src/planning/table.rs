@@ -109,6 +109,13 @@ fn head(document: &Value, out: &mut String) {
         "{} fail",
         counts.get("failed").copied().unwrap_or_default()
     ));
+    // A set that cannot be planned has no target in which that could be counted.
+    let stalled = list(document, "failed").filter(|f| !text(f, "set").is_empty());
+    match stalled.count() {
+        0 => {}
+        1 => said.push("1 set fails".to_owned()),
+        count => said.push(format!("{count} sets fail")),
+    }
     let unknown = counts.get("unknown").copied().unwrap_or_default();
     if unknown > 0 {
         said.push(format!("{unknown} unknown"));

@@ -165,6 +165,10 @@ fn hopeless(lost: &[UnrollFailure]) -> Option<(&'static str, String)> {
     Some((reason, status::summary(lost)))
 }
 
+/// What is said where there is nothing that could be followed instead.
+const NOTHING_THERE: &str =
+    "; it is not registered in this namespace, or has no published revision of that package";
+
 fn upstream(followed: &Followed) -> Result<Source, UnrollFailure> {
     let spec = &followed.wanted;
     let named = format!(
@@ -178,10 +182,13 @@ fn upstream(followed: &Followed) -> Result<Source, UnrollFailure> {
             revision: Arc::clone(revision),
             listed: followed.listed,
         }),
-        UpstreamResolution::NotFound { others } => Err((
-            "UpstreamNotFound",
-            crate::variant::upstream_not_found(spec, others),
-        )),
+        UpstreamResolution::NotFound { others } => {
+            let mut message = crate::variant::upstream_not_found(spec, others);
+            if others.is_empty() {
+                message.push_str(NOTHING_THERE);
+            }
+            Err(("UpstreamNotFound", message))
+        }
         UpstreamResolution::NotPublished(revision) => Err((
             "UpstreamNotPublished",
             format!(

@@ -114,7 +114,7 @@ const EARLY: [(Early, &str); 3] = [
 ];
 
 /// What a person is asked for, and how that is said of many.
-const ASKED: [(Standing, &str); 7] = [
+const ASKED: [(Standing, &str); 8] = [
     (Standing::Failed, "failed"),
     (Standing::Conflicts, "with conflicts to decide"),
     (Standing::Gates, "with gates that are not true"),
@@ -122,6 +122,7 @@ const ASKED: [(Standing, &str); 7] = [
     (Standing::Draft, "with a draft to propose"),
     (Standing::Proposed, "with a proposal to approve"),
     (Standing::DeletionProposed, "with a deletion to approve"),
+    (Standing::Suspended, "suspended"),
 ];
 
 fn named(standing: Standing, all: &[&Existing]) -> String {
@@ -180,6 +181,9 @@ fn way_out(standing: Standing, all: &str, here: &[&Existing]) -> String {
             format!(
                 "offshoot why pvar/{first} lists them, offshoot rpkg diff {all} shows what would change"
             )
+        }
+        Standing::Suspended => {
+            format!("they go on once spec.suspend is false: kubectl edit packagevariant {first}")
         }
         _ => format!("offshoot why pvar/{first}"),
     }

@@ -271,7 +271,10 @@ fn in_the_way(
                 ),
                 None => (
                     format!("{on_branch} and was never published"),
-                    "choose another downstream, or delete the package from the branch".to_owned(),
+                    format!(
+                        "choose another downstream, delete the package from the branch, or publish it (a tag '{}/v1' in git) and take it over with adoptionPolicy adoptExisting",
+                        variant.spec.downstream.package
+                    ),
                 ),
             };
             Err(Stop::stalled(words::EXISTS_UNOWNED, message).hint(hint))

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use model::Task;
+use model::{Lifecycle, Task};
 
 use super::{CreateDraft, MachineBase, OnEqual, Plan, UpdateDraft, VariantStep, origin, words};
+use crate::Report;
 use crate::report::{last, then};
 
 impl VariantStep {
@@ -237,16 +238,42 @@ struct Told<'a>(&'a Plan);
 impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(plan) = self;
-        write!(f, "{}", plan.report)?;
+        let report = plan.for_people();
+        write!(f, "{report}")?;
         if !plan.steps.is_empty() {
             writeln!(f, "steps:")?;
         }
         plan.rest(f)?;
-        writeln!(f, "{}", last(&plan.then(), plan.steps.len()))
+        let next = then(plan.next, &report, &plan.status.conditions, false);
+        writeln!(f, "{}", last(&next, plan.steps.len()))
     }
 }
 
 impl Plan {
+    /// The report, and for whom a variant waits that itself has nothing to do.
+    fn for_people(&self) -> Report {
+        let mut report = self.report.clone();
+        if report.state != "up to date" || !self.steps.is_empty() {
+            return report;
+        }
+        let status = &self.status;
+        let words = status.words(status.observed_generation);
+        words.clone_into(&mut report.state);
+        for target in &status.downstream_targets {
+            let (waits, verb) = match target.lifecycle {
+                Lifecycle::Draft => ("to be proposed", "propose"),
+                Lifecycle::Proposed => ("for approval", "approve"),
+                Lifecycle::Published | Lifecycle::DeletionProposed => continue,
+            };
+            let name = &target.name;
+            report.hint(
+                format!("'{name}' waits {waits}"),
+                format!("offshoot rpkg {verb} {name}"),
+            );
+        }
+        report
+    }
+
     /// Whether it waits until a person decides, so that it is known what comes of it until then: nothing.
     pub fn waits_for_a_person(&self) -> bool {
         let ready = self.status.condition(words::READY);

@@ -8,6 +8,8 @@ const POINT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: endpoin
 const OPTIONAL: &str = "apiVersion: example.test/v1\nkind: Place\nmetadata:\n  name: place\n  annotations:\n    kpt.dev/config-injection: optional\nspec:\n  city: none\n";
 const TWO: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  one: \"1\"\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\ndata:\n  one: \"1\"\n";
 const PIPELINE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\ninfo:\n  description: an app\npipeline:\n  mutators:\n  - image: gcr.io/kpt-fn/set-namespace:v0.4\n    configMap:\n      namespace: shop\n";
+const SCRIPTED: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\npipeline:\n  mutators:\n  - image: starlark:v0.5.0\n    configPath: script.yaml\n";
+const SCRIPT: &str = "apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata:\n  name: script\nsource: |\n  for r in ctx.resource_list[\"items\"]:\n    if r[\"kind\"] == \"Deployment\":\n      r[\"metadata\"][\"labels\"] = {\"seen\": \"yes\"}\n";
 const BOTH: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\npipeline:\n  mutators:\n  - image: gcr.io/kpt-fn/set-labels:v0.1\n    name: theirs\n    configMap:\n      tier: theirs\n      more: theirs\n";
 const SUB: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sub\ndata:\n  one: \"1\"\n";
 const SUB_KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n";
@@ -115,6 +117,21 @@ pub(super) const FIXTURES: &[Fixture] = &[
                 "gcr.io/kpt-fn/set-namespace:v0.4",
             ),
             ("app.yaml", "metadata.labels.tier", "function", "set-labels"),
+            ("app.yaml", "metadata.name", "upstream", UP1),
+        ],
+    },
+    Fixture {
+        name: "a script, which the runner runs",
+        files: &[("Kptfile", SCRIPTED), ("script.yaml", SCRIPT)],
+        story: &[],
+        revision: FIRST,
+        wrote: &[
+            (
+                "app.yaml",
+                "metadata.labels.seen",
+                "function",
+                "starlark:v0.5.0",
+            ),
             ("app.yaml", "metadata.name", "upstream", UP1),
         ],
     },

@@ -267,6 +267,9 @@ fn grouped(all: Vec<Compared>) -> Vec<Group> {
     groups
 }
 
+/// What a first draft can be compared with.
+const UPSTREAM: &str = "; --against upstream compares with its upstream";
+
 fn against_words(against: Against) -> &'static str {
     match against {
         Against::Published => "what is published",
@@ -299,7 +302,7 @@ fn as_text(groups: &[Group], against: Against) -> String {
         }
         let base = match group.members.as_slice() {
             [(_, Some(base))] => format!(" against {base}"),
-            [(_, None)] => format!(" against nothing: {against} is not there"),
+            [(_, None)] => format!(" against nothing: {against} is not there{UPSTREAM}"),
             _ => String::new(),
         };
         _ = match single {

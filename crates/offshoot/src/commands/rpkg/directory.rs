@@ -28,7 +28,7 @@ pub(super) fn write_directory(
             "output directory {:?} already exists",
             directory.display()
         ))
-        .hint("name a directory that does not exist"));
+        .hint("--update brings one that was pulled up to date; else name a directory that does not exist"));
     }
     let parent = directory.parent().filter(|p| !p.as_os_str().is_empty());
     let parent = parent.unwrap_or_else(|| Path::new("."));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
+use plan::revision::RejectionReason;
 use serde_json::{Map, Value, json};
 
 use super::directory::{METADATA, read_directory, write_directory};
@@ -210,18 +211,24 @@ fn refuse(files: &[(String, String)], notes: &Value) -> Result<(), ExitFailure> 
 /// A refusal of what was pulled earlier, or from another revision, with the way out: a conflict without a reason of ours is one
 /// of versions.
 fn stale(why: ExitFailure, noted: &Value, name: &str) -> ExitFailure {
+    if why.reason() == Some(RejectionReason::UnfitLifecycle) {
+        return why.hint(format!(
+            "a proposal becomes a draft again by offshoot rpkg reject {name}; of what is published, offshoot rpkg copy {name} --workspace NAME makes one"
+        ));
+    }
     if !why.is_conflict() || why.reason().is_some() {
         return why;
     }
     let from = text(noted, &["metadata", "name"]).unwrap_or_default();
-    let what = if from == name {
-        format!("{name} changed since it was pulled, if only by a push")
+    why.hint(if from == name {
+        format!(
+            "{name} changed since it was pulled, if only by a push: offshoot rpkg pull {name} DIRECTORY --update brings the directory up to date and keeps your edits"
+        )
     } else {
-        format!("these files were pulled from {from}")
-    };
-    why.hint(format!(
-        "{what}: offshoot rpkg pull {name} DIRECTORY --update brings the directory up to date and keeps your edits"
-    ))
+        format!(
+            "these files were pulled from {from}: push them there, or pull {name} into a directory of its own and bring your edits over"
+        )
+    })
 }
 
 /// What rendering reported, in Porch's form.

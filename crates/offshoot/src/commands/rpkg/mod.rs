@@ -23,6 +23,7 @@ mod refresh;
 mod remove;
 mod repeated;
 mod resource_list;
+mod stays;
 mod steps;
 mod update;
 pub(super) mod upgrade;

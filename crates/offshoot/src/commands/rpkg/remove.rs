@@ -275,7 +275,7 @@ fn steps(name: &str, repository: &str, revisions: &[Value]) -> String {
 }
 
 /// Whether it is the branch's own revision.
-fn is_head(revision: &Value) -> bool {
+pub(super) fn is_head(revision: &Value) -> bool {
     let number = revision.pointer("/spec/revision").and_then(Value::as_i64);
     number == Some(-1)
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::bulk::{self, Asked};
 use super::entry::{self, Entry};
-use super::{lifecycle, of_class, steps, text};
+use super::{lifecycle, of_class, stays, steps, text};
 use crate::cli::remote::Which;
 use crate::client::Client;
 use crate::exit::ExitFailure;
@@ -29,13 +29,17 @@ pub(super) async fn each(
     if which.names.is_empty() && matches!(verb, RevisionVerb::Propose | RevisionVerb::Approve) {
         entries = steps::leave_closed(client, entries).await;
     }
-    match entries.as_slice() {
-        [] => Ok(String::new()),
+    let out = match entries.as_slice() {
+        [] => return Ok(String::new()),
         [one] if !which.names.is_empty() => {
-            lifecycle::alone(client, one, verb, which.dry_run).await
+            lifecycle::alone(client, one, verb, which.dry_run).await?
         }
-        many => bulk::run(client, Asked::Verb(verb), many, which.dry_run).await,
+        many => bulk::run(client, Asked::Verb(verb), many, which.dry_run).await?,
+    };
+    if verb == RevisionVerb::Delete && !which.dry_run {
+        stays::tell(client, &entries).await;
     }
+    Ok(out)
 }
 
 async fn entries(

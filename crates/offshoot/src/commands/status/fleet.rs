@@ -236,9 +236,11 @@ impl Fleet {
             None => client::align(&rows),
         };
         let told = self.told(namespaces);
-        if !told.is_empty() {
+        let others = named_others(&all);
+        if !told.is_empty() || others.is_some() {
             out.push('\n');
         }
+        out.extend(others);
         for line in told {
             out.push_str("! ");
             out.push_str(&line);
@@ -386,9 +388,19 @@ fn row(name: &str, counts: &BTreeMap<Standing, usize>) -> Vec<String> {
 
 /// How many stand in no column.
 fn others(counts: &BTreeMap<Standing, usize>) -> usize {
+    beside(counts).map(|(_, count)| count).sum()
+}
+
+/// Where those stand that stand in no column.
+fn named_others(counts: &BTreeMap<Standing, usize>) -> Option<String> {
+    let all = beside(counts).map(|(standing, count)| format!("{count} {}", standing.words()));
+    let all: Vec<String> = all.collect();
+    (!all.is_empty()).then(|| format!("other: {}\n", all.join(", ")))
+}
+
+fn beside(counts: &BTreeMap<Standing, usize>) -> impl Iterator<Item = (&Standing, &usize)> {
     let shown = |standing: &Standing| COLUMNS.iter().any(|(.., s)| s == standing);
-    let others = counts.iter().filter(|(standing, _)| !shown(standing));
-    others.map(|(_, count)| count).sum()
+    counts.iter().filter(move |(standing, _)| !shown(standing))
 }
 
 #[cfg(test)]

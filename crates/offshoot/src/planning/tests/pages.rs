@@ -187,6 +187,21 @@ fn what_is_held_reads_as_what_leaves_and_says_how_it_is_confirmed() {
     }
 }
 
+/// A set that cannot be planned has no targets to count: the head tells of it, too.
+#[test]
+fn the_head_tells_of_sets_that_fail() {
+    let mut plan = fleet();
+    let set = plan.sets.first().unwrap().key.clone();
+    for (others, told) in [(1, " · 0 fail · 1 set fails\n"), (2, " · 2 sets fail\n")] {
+        let why = || ("UpstreamNotFound".to_owned(), "nothing".to_owned());
+        plan.stalled = std::iter::repeat_with(|| (set.clone(), why().0, why().1))
+            .take(others)
+            .collect();
+        let page = table(&document(&plan, None), false);
+        assert!(page.contains(told), "{told}: {page}");
+    }
+}
+
 /// The head and the body count the same: what gives up a draft and stays is no leaving, and what is unknown is a target, too.
 #[test]
 fn what_stays_and_gives_up_revisions_is_told_apart_from_what_leaves() {

@@ -147,6 +147,8 @@ fn what_stands_in_no_column_is_counted_beside_them() {
         words(&fleet.text(&By::Set, false, None))[0].last(),
         Some(&"OTHER")
     );
+    let text = fleet.text(&By::Set, false, None);
+    assert!(text.contains("\nother: 1 deletion to approve\n"), "{text}");
     // One that was changed, and that nobody looked at since.
     deleting["metadata"]["generation"] = 2.into();
     fleet.put_variant(&deleting);
