@@ -107,6 +107,9 @@ async fn a_repository_stays_what_it_was_registered_as() {
         let change = |object: &mut Value| object["spec"]["git"]["directory"] = directory.clone();
         let (code, status) = edit(&server, &path, change).await;
         assert_eq!(code, 200, "{status}");
+        let change = |object: &mut Value| object["spec"]["git"]["directory"] = json!("sub");
+        let (code, status) = edit(&server, &path, change).await;
+        assert_eq!(code, 422, "{directory}: {status}");
     }
     let change = |object: &mut Value| object["spec"]["git"]["directory"] = json!("sub");
     assert_eq!(edit(&server, &path, change).await.0, 422);
