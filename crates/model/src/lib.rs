@@ -54,7 +54,7 @@ pub use names::{
     is_path_segment,
 };
 pub use near::nearest;
-pub use pipeline::{Function, Pipeline, Selector};
+pub use pipeline::{Function, MOST_FUNCTIONS, Pipeline, Selector};
 pub use recipe::{Injection, InjectionOutcome, KeptInjection, Recipe};
 pub use rendering::{
     FunctionResult, FunctionResultItem, PackedRenderStatus, RenderStatus, ResourceRef, Severity,

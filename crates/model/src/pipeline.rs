@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+/// How many functions run in one render, those of packages within a package included. Each is handed all resources, so that more
+/// of them take a processor for minutes.
+pub const MOST_FUNCTIONS: usize = 1_024;
+
 /// Which resources a function sees, or does not (`selectors`, `exclude`); all given fields match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Selector {

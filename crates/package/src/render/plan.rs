@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{Files, Function, PackagePath, join_problems};
+use model::{Files, Function, MOST_FUNCTIONS, PackagePath, join_problems};
 
 use crate::documents::Parsed;
 use crate::kptfile::{FILE_NAME, Kptfile};
@@ -89,8 +89,15 @@ impl Plan {
         let tasks = order(dirs, bfs)
             .into_iter()
             .flat_map(|(dir, kptfile)| tasks(&dir, &kptfile));
+        let tasks: Vec<Task> = tasks.collect();
+        if tasks.len() > MOST_FUNCTIONS {
+            return Err(format!(
+                "the pipelines of the package and of those within it have {} functions; {MOST_FUNCTIONS} may run",
+                tasks.len()
+            ));
+        }
         Ok(Self {
-            tasks: tasks.collect(),
+            tasks,
             packages,
             keep_on_failure,
             kptfiles,

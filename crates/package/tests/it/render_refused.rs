@@ -37,6 +37,21 @@ fn x2_an_unknown_image_names_the_flag_that_would_run_it() {
     );
 }
 
+/// What one package may run is bounded, whoever put the functions there: each of them is handed all resources.
+#[test]
+fn so_many_functions_run_and_not_one_more() {
+    let of = |count: usize| {
+        let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\npipeline:\n  mutators:\n";
+        let one = "  - {image: set-labels, configMap: {a: b}}\n";
+        let inner = format!("{head}{}", one.repeat(count - model::MOST_FUNCTIONS / 2));
+        let outer = format!("{head}{}", one.repeat(model::MOST_FUNCTIONS / 2));
+        built_in(&[("Kptfile", &outer), ("sub/Kptfile", &inner)])
+    };
+    assert_eq!(of(model::MOST_FUNCTIONS).status.error, None);
+    let error = of(model::MOST_FUNCTIONS + 1).status.error.unwrap();
+    assert!(error.contains("1025 functions; 1024 may run"), "{error}");
+}
+
 fn strictly(texts: &[(&str, &str)]) -> Rendered {
     let options = Options {
         strict: true,

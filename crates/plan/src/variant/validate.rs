@@ -2,7 +2,7 @@
 //!
 //! What cannot be parsed at all is reported by the door; a variant is either here or there.
 
-use model::{Function, Problem, VariantSpec};
+use model::{Function, MOST_FUNCTIONS, Problem, VariantSpec};
 
 use super::Feeder;
 
@@ -64,6 +64,13 @@ fn context(spec: &VariantSpec, problems: &mut Vec<Problem>) {
 
 /// An image or a command, and a name without dots: our names separate their parts by them (R14).
 fn functions(list: &str, functions: &[Function], problems: &mut Vec<Problem>) {
+    if functions.len() > MOST_FUNCTIONS {
+        let field = format!("spec.pipeline.{list}");
+        let count = functions.len();
+        let what = format!("{field} has {count} functions; {MOST_FUNCTIONS} may run");
+        problems.push(Problem::new(field, what));
+        return;
+    }
     for (i, function) in functions.iter().enumerate() {
         let field = format!("spec.pipeline.{list}[{i}]");
         let given = |text: &Option<String>| text.as_ref().is_some_and(|t| !t.is_empty());

@@ -166,6 +166,18 @@ fn a_function_has_an_image_or_a_command() {
     assert_eq!(texts(json!({"exec": "a"})), Vec::<String>::new());
 }
 
+#[test]
+fn a_variant_has_so_many_functions_and_not_one_more() {
+    let wrong = |count: usize| {
+        let all: Vec<Value> = vec![json!({"image": "a"}); count];
+        let problems = validate(&spec(&Json(json!({ "mutators": all }))));
+        problems.iter().map(|p| p.what.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(wrong(model::MOST_FUNCTIONS), Vec::<String>::new());
+    let told = "spec.pipeline.mutators has 1025 functions; 1024 may run";
+    assert_eq!(wrong(model::MOST_FUNCTIONS + 1), [told]);
+}
+
 /// V24: the upstream is the downstream only if repository and package are.
 #[test]
 fn a_package_is_not_made_of_itself() {
