@@ -1,12 +1,12 @@
-//! How many functions run at once beside this process's own work, and how many of them for one tenant. Each takes memory and time
-//! of its own, so that a tenant with many requests would otherwise take those of the machine.
+//! How much of a kind of work is done at once, such as functions in processes of their own, and how much of it for one tenant. Each
+//! takes memory and time of its own, so that a tenant with many requests would otherwise take those of the machine.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Places for functions that run at once. Whoever finds none waits, each tenant in the order in which its own came.
+/// Places for what is done at once. Whoever finds none waits, each tenant in the order in which its own came.
 #[derive(Debug)]
 pub struct Shares {
     all: Arc<Semaphore>,
@@ -17,7 +17,7 @@ pub struct Shares {
 
 /// A place. It is free again when this goes.
 #[derive(Debug)]
-pub(super) struct Place {
+pub struct Place {
     _of_all: Option<OwnedSemaphorePermit>,
     _of_tenant: Option<OwnedSemaphorePermit>,
     /// Keeps the tenant's share known while somebody has or awaits a part of it.
@@ -27,16 +27,21 @@ pub(super) struct Place {
 impl Shares {
     /// So many at once, half of them for one tenant; at least one.
     pub fn new(at_once: usize) -> Self {
-        let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS);
+        Self::of(at_once, at_once.div_ceil(2))
+    }
+
+    /// So many at once, and so many of them for one tenant; at least one.
+    pub fn of(at_once: usize, each: usize) -> Self {
+        let most = |count: usize| count.clamp(1, Semaphore::MAX_PERMITS);
         Self {
-            all: Arc::new(Semaphore::new(at_once)),
-            each: at_once.div_ceil(2),
+            all: Arc::new(Semaphore::new(most(at_once))),
+            each: most(each),
             tenants: Mutex::default(),
         }
     }
 
     /// Waits for a place. A tenant's own share comes first: what waits for that keeps no place from others.
-    pub(super) async fn place(&self, tenant: Option<&Arc<str>>) -> Place {
+    pub async fn place(&self, tenant: Option<&Arc<str>>) -> Place {
         let share = self.share_of(tenant);
         // Neither is ever closed.
         let of_tenant = Arc::clone(&share).acquire_owned().await.ok();

@@ -23,6 +23,7 @@ use apiserver::gateway::{Call, CallAnswer, Gateway, Refusal, RefusalClass, Verb}
 use async_trait::async_trait;
 use engine::Engine;
 use engine::usecase::{Caller, Preconditions};
+use functions::runtime::Shares;
 use model::{Namespace, ObjectKey, ObjectName, Uid};
 
 use crate::ports::ObjectApi;
@@ -44,7 +45,7 @@ pub(crate) struct PackageGateway {
     answer_within: Duration,
     late: Arc<late::Late>,
     /// Room for plans that are made at once: each may take as long as a whole fan-out.
-    plans: Arc<tokio::sync::Semaphore>,
+    plans: Arc<Shares>,
 }
 
 impl PackageGateway {
@@ -62,7 +63,7 @@ impl PackageGateway {
             drafts,
             answer_within,
             late: Arc::default(),
-            plans: Arc::new(tokio::sync::Semaphore::new(plans::AT_ONCE)),
+            plans: Arc::new(Shares::of(plans::AT_ONCE, plans::OF_EACH)),
         })
     }
 }

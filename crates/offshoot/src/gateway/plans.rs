@@ -27,7 +27,9 @@ use crate::ports::supposed;
 pub(crate) use drafts::Drafts;
 
 /// How many plans are made at once; others wait for their turn, and not for long (X9).
-pub(super) const AT_ONCE: usize = 2;
+pub(super) const AT_ONCE: usize = 4;
+/// How many of them for one namespace, so that long ones of one keep no others waiting (I11).
+pub(super) const OF_EACH: usize = 1;
 
 /// What a caller must be allowed to list to be told what becomes of it.
 const SEEN: [(&str, &str); 5] = [
@@ -46,8 +48,9 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<CallA
     let wrong = |e: model::NameError| Refusal::new(RefusalClass::BadRequest, e.to_string());
     let namespace = Namespace::parse(&call.namespace).map_err(wrong)?;
     may_see(gateway, &call).await?;
-    let turn = tokio::time::timeout(gateway.answer_within, gateway.plans.acquire());
-    let Ok(Ok(_turn)) = turn.await else {
+    let tenant = Some(Arc::from(namespace.as_str()));
+    let turn = gateway.plans.place(tenant.as_ref());
+    let Ok(_turn) = tokio::time::timeout(gateway.answer_within, turn).await else {
         let text = "other plans are being made: try again when they are done";
         return Err(Refusal::new(RefusalClass::Unavailable, text));
     };
