@@ -1,5 +1,6 @@
 //! Makes and updates drafts: makes sure that what a step expects holds, has it prepared, and publishes it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{ObjectKey, Revision, Uid};
@@ -27,12 +28,38 @@ pub(super) async fn create(
 ) -> Result<VariantOutcome> {
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
     let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
-    let _held = sure(engine, &open, &package, seen).await?;
+    let (_held, strange) = sure(engine, &open, &package, seen).await?;
+    free(&open, &package, step, &strange)?;
     let uid = transaction::unrecorded(engine, &step.key).await?;
     base_stands(engine, &open, &package, step.base.as_ref())?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::create(engine, key, &open, uid, step).await?;
     publish(engine, &open, key, prepared, "DraftCreated").await
+}
+
+/// Whether the draft's own ref is free: somebody may have taken the package out of an open draft, by git, so that the ref stands and
+/// there is no revision.
+fn free(
+    open: &OpenRepository,
+    package: &PackageKey,
+    step: &CreateDraft,
+    strange: &BTreeSet<RefName>,
+) -> Result<()> {
+    let (layout, workspace) = (&open.layout, &step.workspace);
+    let own = [
+        layout.draft(&package.package, workspace)?,
+        layout.proposed(&package.package, workspace)?,
+    ];
+    match own.iter().find(|name| strange.contains(*name)) {
+        None => Ok(()),
+        Some(name) => Err(Error::InTheWay {
+            message: format!(
+                "branch '{}' stands in repository '{}' and holds no package that can be served, as the Repository says: put its package back, or delete the branch, in git",
+                name.short(),
+                package.repository
+            ),
+        }),
+    }
 }
 
 /// Brings an open draft in line.
@@ -74,7 +101,7 @@ async fn publish(
 }
 
 /// Holds the package once git is sure to have no revision of it that was not seen: a second draft
-/// would be made beside one that a late list of records hides.
+/// would be made beside one that a late list of records hides. The refs of it that mean no revision come beside that.
 ///
 /// # Errors
 /// `Conflict` if there was one, which is known from then on.
@@ -83,12 +110,12 @@ async fn sure(
     open: &Arc<OpenRepository>,
     package: &PackageKey,
     seen: &[Arc<Revision>],
-) -> Result<OwnedMutexGuard<()>> {
+) -> Result<(OwnedMutexGuard<()>, BTreeSet<RefName>)> {
     let held = waiting::earlier(engine, engine.inner.locks.package(package)).await;
     engine.alive()?;
     // Of most packages git knows nothing else: one look is enough.
     if unseen(open, &package.package, seen)?.is_empty() {
-        return Ok(held);
+        return Ok((held, BTreeSet::new()));
     }
     // Whoever looks into the package holds it in turn.
     drop(held);
@@ -97,7 +124,7 @@ async fn sure(
     engine.alive()?;
     let hidden = unseen(open, &package.package, seen)?;
     if hidden.iter().all(|name| strange.contains(name)) {
-        return Ok(held);
+        return Ok((held, strange));
     }
     Err(Error::conflict(format!("{package} has changed")))
 }

@@ -189,7 +189,7 @@ pub(crate) async fn package(
     Ok(survey.problems)
 }
 
-/// Keeps the branch's old head reachable where somebody pushed over it.
+/// Keeps the branch's old head reachable where somebody pushed over it, or deleted it.
 async fn keep_branch(
     engine: &Engine,
     open: &OpenRepository,
@@ -198,17 +198,19 @@ async fn keep_branch(
 ) -> Result<()> {
     let branch = open.layout.branch_ref()?;
     let old = before.made.as_ref().or_else(|| before.refs.get(&branch));
-    let (Some(old), Some(new)) = (old, view.refs.get(&branch)) else {
+    let Some(old) = old else {
         return Ok(());
     };
+    let new = view.refs.get(&branch);
     // Where history cannot be followed nobody knows whether it was lost: one recovery ref too many is no harm.
-    if old == new || open.repo.is_ancestor(*old, *new).unwrap_or(false) {
+    let stands = |new: &CommitId| old == new || open.repo.is_ancestor(*old, *new).unwrap_or(false);
+    if new.is_some_and(stands) {
         return Ok(());
     }
     let lost = survey::Lost {
         name: open.layout.branch().to_owned(),
         commit: *old,
-        deleted: false,
+        deleted: new.is_none(),
     };
     keep_lost(engine, open, &lost).await
 }

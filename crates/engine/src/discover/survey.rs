@@ -118,18 +118,19 @@ pub(crate) fn survey(
     Ok(survey)
 }
 
-/// What people committed to an open revision whose ref somebody took away by git, unless the branch has it (V23).
+/// What people committed to an open revision, or published beside the branch, whose ref somebody took away by git, unless the branch
+/// has it (V23). What was proposed to go, and goes, somebody wanted gone.
 fn taken_away(open: &OpenRepository, view: &View, record: &Revision) -> Result<Option<Lost>> {
     let failed = |source| Error::Store {
         attempt: "look for what people committed to a draft",
         source,
     };
-    if record.placeholder || record.lifecycle.is_published() {
+    if record.placeholder || record.lifecycle == Lifecycle::DeletionProposed {
         return Ok(None);
     }
     let at = record.commit;
     let is_there = open.repo.has_commit(at).map_err(failed)?;
-    if !is_there || !history::by_person(open, record)? {
+    if !is_there || !(record.lifecycle.is_published() || history::by_person(open, record)?) {
         return Ok(None);
     }
     let head = view.refs.get(&open.layout.branch_ref()?);

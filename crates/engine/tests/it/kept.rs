@@ -53,6 +53,12 @@ async fn what_people_committed_to_a_draft_is_kept_where_a_person_deletes_it() {
     deleted.expect("deleted");
     assert!(kept(&world, commit), "{:?}", world.refs("deploy"));
     assert!(is_told(&world, "what people committed to it is kept as"));
+    // The draft is made again without it: whoever asks why is told where it is.
+    world.rest().await;
+    let why = world.engine.why_variant(&key(NS, "shop")).await;
+    let why = why.expect("a report").expect("a variant");
+    let said = format!("refs/offshoot/recovered/{SECOND}/{commit}\n");
+    assert!(why.contains(&said), "{why}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,6 +134,32 @@ async fn a_draft_keeps_what_it_was_derived_from_although_an_approver_deletes_tha
     assert!(text.contains("replicas: 9"), "{text}");
 }
 
+/// The directory goes as well: who takes the whole package away takes nothing out of a draft that somebody has open.
+#[tokio::test(start_paused = true)]
+async fn a_draft_keeps_what_it_took_over_of_a_package_that_is_gone() {
+    let (world, commit) = drafted(true).await;
+    delete_first(&world).await;
+    let head = key(NS, "deploy.shop.main");
+    let (by, to) = (alice(), Lifecycle::DeletionProposed);
+    let proposed = world.engine.move_to(&by, &head, Door::Main, to).await;
+    proposed.expect("proposed");
+    let any = Preconditions::default();
+    let deleted = world.engine.delete(&by, &head, &any).await;
+    assert!(deleted.expect("deleted").is_none());
+    world.rest().await;
+    assert_eq!(world.revision(SECOND).commit, commit);
+    let (stalled, why) = condition(&world, "shop", "Stalled");
+    assert_eq!(stalled, Status::True);
+    assert!(why.contains("the draft stays as it is"), "{why}");
+    quiet(&world).await;
+    // The way out is one: it publishes the package again.
+    world.publish(SECOND).await;
+    world.rest().await;
+    assert_eq!(condition(&world, "shop", "Ready").0, Status::True);
+    let text = world.file(SECOND, "deployment.yaml").await;
+    assert!(text.contains("replicas: 5"), "{text}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_draft_of_what_was_deleted_is_made_of_upstream_alone_when_that_is_asked_for() {
     let (world, _) = drafted(false).await;
@@ -167,4 +199,80 @@ async fn the_collector_takes_neither_what_was_published_nor_what_a_variant_sees_
     world.rest().await;
     assert_eq!(world.refs("deploy").get(DRAFT), None);
     assert!(kept(&world, commit), "{:?}", world.refs("deploy"));
+}
+
+/// Whoever deletes the branch takes away what people committed to it since the last approval; so does whoever deletes or moves a tag
+/// that publishes what the branch does not lead to.
+#[tokio::test(start_paused = true)]
+async fn what_stood_on_a_branch_or_a_tag_is_kept_where_that_is_deleted_or_moved() {
+    let (world, _) = published().await;
+    let edit = [("mine.yaml", "kind: Mine\n")];
+    let main = "refs/heads/main";
+    let before = world.refs("deploy")[main];
+    world.push("deploy", "notes", &edit, None).await;
+    world.rest().await;
+    let ours = world.refs("deploy")[main];
+    assert_ne!(ours, before);
+    move_ref(&world, "refs/tags/shop/v7", Some(ours)).await;
+    move_ref(&world, main, Some(before)).await;
+    world.rest().await;
+    let at = |name: &str| format!("refs/offshoot/recovered/{name}/{ours}");
+    assert_eq!(world.refs("deploy").get(&at("main")), Some(&ours));
+    move_ref(&world, &at("main"), None).await;
+    // The tag alone leads to it.
+    world.rest().await;
+    move_ref(&world, "refs/tags/shop/v7", None).await;
+    world.rest().await;
+    let refs = world.refs("deploy");
+    assert_eq!(refs.get(&at("deploy.shop.v7")), Some(&ours), "{refs:?}");
+    move_ref(&world, &at("deploy.shop.v7"), None).await;
+    // And the branch.
+    move_ref(&world, main, Some(ours)).await;
+    world.rest().await;
+    move_ref(&world, main, None).await;
+    world.rest().await;
+    let refs = world.refs("deploy");
+    assert_eq!(refs.get(&at("main")), Some(&ours), "{refs:?}");
+}
+
+/// Somebody takes the package out of a draft by git: there is no revision any more, and the ref is in the way of the next one. The
+/// variant says so, and goes on once the ref is gone.
+#[tokio::test(start_paused = true)]
+async fn a_draft_without_its_package_is_told_by_its_variant() {
+    let (world, before) = drafted(false).await;
+    let main = world.refs("deploy")["refs/heads/main"];
+    let other = [("mine.yaml", "kind: Mine\n")];
+    world.push("deploy", "notes", &other, None).await;
+    let without = world.refs("deploy")["refs/heads/main"];
+    move_ref(&world, "refs/heads/main", Some(main)).await;
+    let root = world.outside("deploy");
+    // A commit on top of the draft in which the package is gone.
+    let written = root
+        .write(store::CommitSpec {
+            base: Some(before),
+            dir: &store::Dir::parse("shop").expect("a directory"),
+            content: store::Content::Files(&model::Files::new(), &[]),
+            parents: &[before, without],
+            author: &crate::world::person(),
+            committer: &crate::world::person(),
+            message: "by hand\n",
+        })
+        .expect("a commit");
+    let to = Some(written.commit());
+    crate::bases::push_ref(&world, DRAFT, to, vec![written]).await;
+    world.rest().await;
+    put(&world, 1, "us");
+    world.rest().await;
+    let (ready, why) = condition(&world, "shop", "Ready");
+    assert_eq!(ready, Status::False);
+    assert!(
+        why.contains("InTheWay: branch 'drafts/shop/packagevariant-2'"),
+        "{why}"
+    );
+    quiet(&world).await;
+    move_ref(&world, DRAFT, None).await;
+    world.rest().await;
+    tokio::time::sleep(std::time::Duration::from_secs(600)).await;
+    world.rest().await;
+    assert_eq!(condition(&world, "shop", "Ready").0, Status::True);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{AdoptionPolicy, Lifecycle, Status};
+use testkit::twin::key;
 
 use crate::tenancy::{APPROVE, DEPLOY, condition, moves, records};
 use crate::variants::{quiet, ready, variant};
@@ -266,4 +267,65 @@ async fn the_way_back_withdraws_all_proposals_of_the_package() {
             .all(|n| !n.contains("deletionProposed/shop"))
     );
     quiet(&world).await;
+}
+
+/// What says who did something is the server's word: whoever may edit a revision says nothing of it for others.
+#[tokio::test(start_paused = true)]
+async fn marks_of_the_server_are_written_by_nobody_else() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let first = key(NS, "deploy.shop.packagevariant-1");
+    let mut input = engine::usecase::input_of(&world.revision(first.name.as_str()));
+    for mark in model::marks::ANNOTATIONS {
+        let annotations = &mut input.meta.annotations;
+        annotations.insert(mark.to_owned(), "forged".to_owned());
+    }
+    input
+        .meta
+        .annotations
+        .insert("note".to_owned(), "kept".to_owned());
+    let by = crate::world::alice();
+    let made = world.engine.update(&by, &first, model::Door::Main, input);
+    let made = made.await.expect("updated");
+    assert_eq!(made.warnings.len(), model::marks::ANNOTATIONS.len());
+    let annotations = world.revision(first.name.as_str()).meta.annotations;
+    assert_eq!(annotations.get("note").map(String::as_str), Some("kept"));
+    let forged: Vec<_> = annotations.values().filter(|v| *v == "forged").collect();
+    assert!(forged.is_empty(), "{annotations:?}");
+}
+
+/// V9: what a variant adopted stays when the variant goes, also where its record was lost in between and git alone told whose it is.
+#[tokio::test(start_paused = true)]
+async fn an_adopted_draft_stays_when_its_variant_goes_although_its_record_was_lost() {
+    for lost in [false, true] {
+        let mut world = ready().await;
+        let mine = model::Task::Clone {
+            upstream: key(NS, "blueprints.app.v1").name,
+        };
+        let input = crate::world::input("deploy", "shop", "mine", mine);
+        let namespace = key(NS, "any").namespace;
+        let by = crate::world::alice();
+        let made = world.engine.create(&by, &namespace, input).await;
+        made.expect("made");
+        let mut adopts = variant("shop", "shop");
+        adopts.spec.adoption = AdoptionPolicy::Existing;
+        let data = &mut adopts.spec.context.data;
+        data.insert("region".to_owned(), "eu".to_owned());
+        world.twin.put_variant(adopts);
+        world.rest().await;
+        let draft = world.revision("deploy.shop.mine");
+        assert!(draft.machine.is_some(), "it is brought in line");
+        if lost {
+            world.rebuild().await;
+        }
+        world.twin.delete_variant(NS, "shop");
+        world.rest().await;
+        let left = world.revision("deploy.shop.mine");
+        assert_eq!(
+            (left.lifecycle, left.meta.owners),
+            (Lifecycle::Draft, Vec::new()),
+            "{lost}"
+        );
+    }
 }

@@ -40,7 +40,11 @@ impl DeriveError {
             Self::Clone(error) => error.class(),
             Self::Mutate(error) => error.class(),
             Self::Render(_) => Class::Invalid,
-            Self::Merge { source, .. } => source.class(),
+            // What people changed is no race that another look decides.
+            Self::Merge { source, .. } => match source.class() {
+                Class::Conflict => Class::Invalid,
+                class => class,
+            },
             Self::Kptfile(error) => error.class(),
         }
     }

@@ -70,6 +70,12 @@ pub(crate) fn writer_unknown(short: &str, key: &ObjectKey) -> String {
     )
 }
 
+/// What a revision in a variant's hands carries that it did not make: its workspaces are called otherwise (R50, V9).
+pub fn adopted_mark(variant: &ObjectKey, revision: &Revision) -> Option<(String, String)> {
+    let other = super::holdings::workspace_number(revision).is_none();
+    other.then(|| (ADOPTED_BY.to_owned(), mark(variant)))
+}
+
 /// The mark of a variant on revisions.
 pub(crate) fn mark(key: &ObjectKey) -> String {
     key.to_string()
