@@ -43,8 +43,8 @@ pub(super) fn base(
     })
 }
 
-/// Where the content is of another upstream than what the machine had made, another tool upgraded it, or a squash left the
-/// history of a draft behind: what upstream was then is told by the lock alone (V19a). Where that cannot be had, what the
+/// Where the content is of another upstream than what the machine had made, another tool upgraded it, somebody put the state
+/// of before back, or a squash left the history of a draft behind: what upstream was then is told by the lock alone (V19a). Where that cannot be had, what the
 /// machine had made is the nearest that is known.
 fn moved_on(
     engine: &Engine,
@@ -53,16 +53,16 @@ fn moved_on(
     machine: Machine,
 ) -> Lineage {
     let revision = &choice.revision;
-    let is_its_draft = revision.machine.as_ref() == Some(&machine)
-        && revision.workspace == machine.workspace
-        && revision.tree == choice.tree;
+    let as_it_was_made = revision.machine.as_ref() == Some(&machine)
+        && revision.tree == choice.tree
+        && machine.m_tree == choice.tree;
     let locks = || {
         let now = discover::lock_of(open, choice.tree)?;
         let then = discover::lock_of(open, machine.v_tree)?;
         let moved = now.commit.is_some() && !now.same_content(&then);
         moved.then_some(now)
     };
-    let Some(lock) = (!is_its_draft).then(locks).flatten() else {
+    let Some(lock) = (!as_it_was_made).then(locks).flatten() else {
         return Lineage::Trailer(machine);
     };
     match old_upstream(engine, &revision.key.namespace, Some(&lock)) {

@@ -6,7 +6,7 @@ use testkit::twin::key;
 
 use crate::bases::{move_ref, published, push_ref, put};
 use crate::variants::{DEPLOYMENT, condition, push, quiet};
-use crate::world::{NS, World, files_of, person};
+use crate::world::{NS, World, alice, files_of, person};
 
 const SECOND: &str = "deploy.shop.packagevariant-2";
 
@@ -191,4 +191,28 @@ async fn what_a_person_changed_after_a_squash_meets_what_upstream_changed_since(
     upstream(&world, 3).await;
     let conflicts = open(&world).conflicts;
     assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+}
+
+/// Somebody puts what is published back into the draft of an upgrade, its Kptfile with it, and has that approved: what is published is of
+/// the version before, and says so.
+#[tokio::test(start_paused = true)]
+async fn what_was_put_back_is_upgraded_again_from_where_its_lock_says_that_it_is() {
+    let (world, _) = published().await;
+    let before = texts(&world, "deploy.shop.packagevariant-1", str::to_owned).await;
+    put(&world, 2, "eu");
+    world.rest().await;
+    let before = before.into_iter();
+    let before = before.map(|(p, t)| (model::PackagePath::parse(&p).expect("a path"), t));
+    let before: std::collections::BTreeMap<_, _> = before.collect();
+    let (second, any) = (key(NS, SECOND), Default::default());
+    let saved = world.engine.save(&alice(), &second, &any, before).await;
+    saved.expect("saved");
+    world.publish(SECOND).await;
+    world.rest().await;
+    let again = open(&world);
+    assert_eq!(again.conflicts, [], "{again:?}");
+    let text = world.file(again.key.name.as_str(), "deployment.yaml").await;
+    let all = ["replicas: 9", "app:v2"];
+    assert!(all.iter().all(|part| text.contains(part)), "{text}");
+    quiet(&world).await;
 }
