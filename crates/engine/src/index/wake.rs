@@ -8,7 +8,7 @@ use plan::variant::words::WAITING_FOR_APPROVAL;
 use super::mirror::Changed;
 use super::packages::PackageKey;
 use super::repositories::READ_ONLY;
-use super::world::{World, asks_back, downstream_of, upstream_of};
+use super::world::{World, asks_back, downstream_of, suspends, upstream_of};
 use crate::ports::{Gvk, ObjectSummary, Stored, StoredRepository, StoredSet, StoredVariant};
 
 /// Keys to look at.
@@ -121,7 +121,8 @@ impl Wake {
         }
     }
 
-    /// Whom a change of a set touches: itself, and its variants where it says whether they take back what was left.
+    /// Whom a change of a set touches: itself, and its variants where it says whether they take back what was left, or stay as
+    /// they are.
     pub(crate) fn set(&mut self, world: &World, changed: &Changed<StoredSet>) {
         self.steps(world, changed);
         if status_only(changed) {
@@ -129,8 +130,9 @@ impl Wake {
         }
         let both = changed.old.iter().chain(&changed.new);
         self.sets.extend(both.map(|s| s.key.clone()));
-        let asked = changed.old.as_ref().is_some_and(|s| asks_back(s));
-        if let Some(new) = changed.new.as_ref().filter(|s| asks_back(s) != asked) {
+        let says = |set: &StoredSet| (asks_back(set), suspends(set));
+        let before = changed.old.as_ref().map_or((false, false), |s| says(s));
+        if let Some(new) = changed.new.as_ref().filter(|s| says(s) != before) {
             self.variants.extend(world.variants_of(new));
         }
     }

@@ -109,6 +109,12 @@ impl World {
         set.meta.uid.clone()
     }
 
+    /// Whether the set that a variant belongs to is suspended, and its variants with it.
+    pub(crate) fn is_set_suspended(&self, meta: &ObjectMeta, namespace: &Namespace) -> bool {
+        self.set_of(meta, namespace)
+            .is_some_and(|set| suspends(set))
+    }
+
     /// Whether the set that a variant belongs to rolls out in steps, whatever the variant says of itself (F7).
     pub(crate) fn rolls_out(&self, meta: &ObjectMeta, namespace: &Namespace) -> bool {
         let set = self.set_of(meta, namespace);
@@ -403,6 +409,13 @@ pub(crate) fn asks_back(set: &StoredSet) -> bool {
         .annotations
         .get(TAKE_BACK)
         .is_some_and(|v| v == "true")
+}
+
+/// Whether a set keeps its variants as they are. Those of a rollout are pinned to a commit each, and what is open of them is
+/// measured as ever.
+pub(crate) fn suspends(set: &StoredSet) -> bool {
+    let parsed = set.parsed.as_ref();
+    parsed.is_ok_and(|set| set.spec.suspend && set.spec.rollout.is_none())
 }
 
 /// A variant as sets see it.

@@ -84,6 +84,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         made_elsewhere: BTreeSet::new(),
         elsewhere: owned,
         take_back: world.takes_back(&stored.meta, namespace),
+        set_suspended: world.is_set_suspended(&stored.meta, namespace),
         step_closed: world.is_early(&stored.meta, &stored.key),
         claimed_elsewhere: BTreeSet::new(),
         rivals: Vec::new(),

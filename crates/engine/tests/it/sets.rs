@@ -294,3 +294,37 @@ async fn a_variant_that_is_taken_back_stays_suspended() {
     assert!(!stored.meta.owners.is_empty(), "it is taken back");
     assert!(stored.parsed.expect("a spec").spec.suspend);
 }
+
+/// Whoever stops a set because the next version is bad gets no drafts of it, although its variants follow what is published themselves.
+#[tokio::test(start_paused = true)]
+async fn a_set_that_is_suspended_keeps_its_variants_as_they_are() {
+    let world = ready().await;
+    put_site(&world, "site-1", "eu", "yes");
+    let mut fan = set("fan", vec![by_site()]);
+    world.twin.put_set(fan.clone());
+    world.rest().await;
+    fan.spec.suspend = true;
+    world.twin.put_set(fan.clone());
+    world.rest().await;
+    let before = world.refs("deploy");
+    crate::variants::push(&world, crate::variants::DEPLOYMENT, "v2").await;
+    world.rest().await;
+    assert_eq!(world.refs("deploy"), before);
+    let [name] = &variants(&world)[..] else {
+        panic!("{:?}", variants(&world));
+    };
+    let (ready, why) = crate::variants::condition(&world, name, "Ready");
+    assert_eq!(ready, Status::False);
+    assert!(
+        why.contains("suspended with its set; would update draft"),
+        "{why}"
+    );
+    fan.spec.suspend = false;
+    world.twin.put_set(fan);
+    world.rest().await;
+    assert_ne!(world.refs("deploy"), before);
+    assert_eq!(
+        crate::variants::condition(&world, name, "Ready").0,
+        Status::True
+    );
+}

@@ -133,6 +133,7 @@ pub(super) fn suspended(
     status.failed = failures.len();
     let changes = steps.len() + waiting.len();
     let ready = if changes == 0 {
+        report.note("suspended");
         reconciled()
     } else {
         "suspended".clone_into(&mut report.state);

@@ -50,7 +50,7 @@ pub fn check(plan: &Plan, o: &Observed) -> Result<(), Violation> {
         if matches!(step, VariantStep::CreateDraft(_)) {
             creates += 1;
         }
-        let suspended = matches!(&o.variant, Subject::Valid(v) if v.spec.suspend)
+        let suspended = o.is_suspended()
             && !o.is_leaving()
             && !matches!(step, VariantStep::AddFinalizer { .. });
         if let Some(why) = verdict.or_else(|| suspended.then_some("the variant is suspended")) {

@@ -43,7 +43,7 @@ pub fn decide(o: &Observed) -> Plan {
         }
         Subject::Valid(variant) => {
             let plan = work(o, variant).unwrap_or_else(|stop| stop.plan(o));
-            if variant.spec.suspend {
+            if o.is_suspended() {
                 suspended(o, plan)
             } else {
                 plan
@@ -343,8 +343,12 @@ fn deleted(o: &Observed, variant: &Variant) -> Result<(), Box<Stop>> {
 /// Leaves everything as it is and says what would happen otherwise.
 fn suspended(o: &Observed, mut plan: Plan) -> Plan {
     let would: Vec<String> = plan.steps.iter().map(VariantStep::summary).collect();
+    let what = match o.set_suspended {
+        true => "suspended with its set",
+        false => "suspended",
+    };
     if would.is_empty() {
-        plan.report.note("suspended");
+        plan.report.note(what);
         return plan;
     }
     let mut report = Report::of("suspended");
@@ -352,10 +356,7 @@ fn suspended(o: &Observed, mut plan: Plan) -> Plan {
     for step in &would {
         report.note(format!("would: {step}"));
     }
-    let ready = not_ready(
-        "Suspended",
-        &format!("suspended; would {}", would.join(", ")),
-    );
+    let ready = not_ready("Suspended", &format!("{what}; would {}", would.join(", ")));
     Plan {
         steps: Vec::new(),
         report,

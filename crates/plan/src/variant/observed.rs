@@ -73,6 +73,8 @@ pub struct Observed {
     pub made_elsewhere: BTreeSet<ObjectName>,
     /// The set that the variant belongs to, if that is annotated with [`super::words::TAKE_BACK`].
     pub take_back: Option<Uid>,
+    /// Whether the set that it belongs to is suspended: without a rollout the variant itself follows what is published latest.
+    pub set_suspended: bool,
     /// Whether the rollout of the set that it belongs to has closed its step, so that nothing of it is to be approved now (F7).
     pub step_closed: bool,
     /// Those of the places of `elsewhere` that another variant claims as its downstream (V10).
@@ -100,6 +102,12 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// Whether somebody suspended it, or the set that it belongs to: everything stays as it is.
+    pub(super) fn is_suspended(&self) -> bool {
+        let itself = matches!(&self.variant, Subject::Valid(v) if v.spec.suspend);
+        itself || self.set_suspended
+    }
+
     /// Whether the variant is on its way out: somebody deletes it, or its namespace goes, which takes everything along (V10).
     pub(super) fn is_leaving(&self) -> bool {
         self.namespace_terminating || self.variant.meta().is_deleting()

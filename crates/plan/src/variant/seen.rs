@@ -54,10 +54,12 @@ pub fn seen(o: &Observed) -> String {
     if o.writer != Writer::Known {
         line("it is not recorded who wrote the variant last: nothing is read for it".to_owned());
     }
-    if let Subject::Valid(variant) = &o.variant
-        && variant.spec.suspend
-    {
-        line("the variant is suspended".to_owned());
+    if o.is_suspended() {
+        let which = match o.set_suspended {
+            true => "the variant's set is suspended",
+            false => "the variant is suspended",
+        };
+        line(which.to_owned());
     }
     if let Some(failure) = &o.failure {
         line(format!(

@@ -126,6 +126,7 @@ pub(crate) fn observed(world: &Json) -> Observed {
             .map(|t| name(t))
             .collect(),
         take_back: world.text("takeBack").map(|t| uid(&t)),
+        set_suspended: world.flag("setSuspended"),
         step_closed: world.flag("stepClosed"),
         claimed_elsewhere: world
             .texts("claimedElsewhere")

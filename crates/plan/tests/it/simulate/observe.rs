@@ -55,6 +55,7 @@ impl World {
             downstream,
             made_elsewhere: BTreeSet::new(),
             take_back: None,
+            set_suspended: false,
             step_closed: false,
             claimed_elsewhere: BTreeSet::new(),
             rivals: Vec::new(),
