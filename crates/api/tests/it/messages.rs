@@ -273,3 +273,19 @@ fn empty_names_are_not_quoted() {
     let error = model::label("", "x").unwrap_err();
     assert_eq!(error, "the key must not be empty");
 }
+
+/// What revisions carry by the server's own word.
+#[test]
+fn marks_of_the_server_are_given_by_no_variant() {
+    for (field, key) in [
+        ("labels", "kpt.dev/latest-revision"),
+        ("labels", "offshoot.dev/set"),
+        ("annotations", "offshoot.dev/rejected-by"),
+    ] {
+        let said = variant_text(fine_with(field, json!({ key: "true" })));
+        assert_eq!(
+            said,
+            format!("spec.{field}: {key} is set by the server alone")
+        );
+    }
+}

@@ -7,11 +7,13 @@ use model::{
     CommitId, Conflict, Decision, Files, Machine, ObjectKey, ObjectName, PackagePath, Revision,
     Task, TreeId,
 };
+use package::kptfile::Kptfile;
 use package::merge::{Earlier, Leaf, Versions, within};
 
 use super::wrote::Wrote;
 use crate::discover::approval;
 use crate::git::Notes;
+use crate::observe::old_files;
 use crate::repos::OpenRepository;
 use crate::transaction::kept_conflicts;
 use crate::{Engine, Error, Result};
@@ -186,7 +188,9 @@ impl<'e> BlameWalk<'e> {
             return Ok(Vec::new());
         }
         let before = match &task {
-            Some(Task::Edit { source }) => self.recorded(source).or(parent),
+            Some(Task::Edit { source } | Task::Upgrade { local: source, .. }) => {
+                self.recorded(source).or(parent)
+            }
             _ => parent,
         };
         let person = Wrote::Person {
@@ -198,9 +202,35 @@ impl<'e> BlameWalk<'e> {
             self.answer(&at, &person);
             return Ok(Vec::new());
         };
-        let (same, changed) = self.against(before, &files, at, fields)?;
+        let (same, mut changed) = self.against(before, &files, at, fields)?;
+        if matches!(task, Some(Task::Upgrade { .. })) {
+            changed = self.of_upstream(&files, changed, fields);
+        }
         self.answer(&changed, &person);
         Ok(vec![(before, same)])
+    }
+
+    /// What an upgrade that a person asked for took of upstream, as its lock names it; the rest is the person's. What cannot be
+    /// read any more tells nothing.
+    fn of_upstream(&mut self, files: &Files, at: Vec<At>, fields: &[Field]) -> Vec<At> {
+        let kptfile = Kptfile::of_files(files).ok();
+        let lock = kptfile.and_then(|k| k.fields().upstream_lock.clone()?.git);
+        let namespace = &self.revision.key.namespace;
+        let upstream = lock.and_then(|lock| {
+            let files = old_files(self.engine, namespace, &lock).ok()?;
+            Some((lock, files))
+        });
+        let Some((lock, upstream)) = upstream else {
+            return at;
+        };
+        let (own, rest) = split(&upstream, files, at, fields);
+        let wrote = Wrote::Upstream {
+            git_ref: lock.git_ref,
+            repo: lock.repo,
+            commit: lock.commit,
+        };
+        self.answer(&own, &wrote);
+        rest
     }
 
     /// What a commit of the machine says: a decision of its merge, or its own output. The rest is somebody else's.

@@ -1,10 +1,17 @@
 //! Why something is as it is: what is seen of it now, and the plan that follows. Nothing is written.
 
+use std::fmt::Write as _;
+
 use model::{ObjectKey, ObjectMeta, ObjectName};
 
 use plan::set::{Observed, Subject};
 
-use crate::{Engine, Result, observe};
+use store::RefName;
+
+use crate::{Engine, Error, Result, observe, opening};
+
+/// Where commits are kept that no other ref leads to any more.
+const KEPT: &str = "refs/offshoot/recovered";
 
 /// What is seen of a variant and what would be done about it; `None` if it is gone.
 ///
@@ -17,7 +24,50 @@ pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<S
     let early = early(engine, key, o.variant.meta()).await?;
     let plan = plan::variant::decide(&o);
     let own = plan::variant::seen(&o) + &plan::variant::explain(&plan);
-    Ok(Some(early.unwrap_or_default() + &own))
+    let kept = kept(engine, &o).await?;
+    Ok(Some(early.unwrap_or_default() + &own + &kept))
+}
+
+/// How many refs are named.
+const NAMED: usize = 3;
+
+/// Where what people committed to deleted drafts of the package is kept (V23): a draft that is made again is without it.
+async fn kept(engine: &Engine, o: &plan::variant::Observed) -> Result<String> {
+    let plan::variant::Subject::Valid(variant) = &o.variant else {
+        return Ok(String::new());
+    };
+    let at = &variant.spec.downstream;
+    let Ok(open) = opening::here(engine, &variant.key.namespace, &at.repo).await else {
+        return Ok(String::new());
+    };
+    let failed = |source| Error::Store {
+        attempt: "read what is kept",
+        source,
+    };
+    let Ok(dir) = RefName::parse(KEPT) else {
+        return Ok(String::new());
+    };
+    let all = open.repo.refs_below(&dir).map_err(failed)?;
+    let package = at.package.as_str().replace('/', ".");
+    let of_it = format!("{KEPT}/{}.{package}.", at.repo);
+    let is_of_it = |name: &&RefName| {
+        // Behind it come the workspace and the commit, which have no dot.
+        let rest = name.as_str().strip_prefix(&of_it);
+        rest.is_some_and(|rest| !rest.contains('.'))
+    };
+    let names: Vec<&str> = all.keys().filter(is_of_it).map(RefName::as_str).collect();
+    let mut text = String::new();
+    for name in names.iter().take(NAMED) {
+        // Writing to a String cannot fail.
+        _ = writeln!(
+            text,
+            "kept in git: what people committed to a draft that is gone, as {name}\n  hint: git log {name} shows it, and cherry-picks take it over; the ref may be deleted"
+        );
+    }
+    if let Some(more) = names.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        _ = writeln!(text, "kept in git: {more} more below {KEPT}");
+    }
+    Ok(text)
 }
 
 /// Why what a variant has open is not to be approved now, as the rollout of its set has it (F7).

@@ -1,6 +1,6 @@
 //! What people write: each field is that of whoever wrote it last.
 
-use model::Task;
+use model::{Strategy, Task};
 use testkit::twin::key;
 
 use super::{Do, FIRST, Fixture, IMAGE, SECOND, all};
@@ -26,6 +26,15 @@ fn init() -> Task {
 fn clone() -> Task {
     Task::Clone {
         upstream: key(NS, "blueprints.app.v1").name,
+    }
+}
+
+fn upgrade() -> Task {
+    Task::Upgrade {
+        old_upstream: key(NS, "blueprints.app.v1").name,
+        new_upstream: key(NS, "blueprints.app.v2").name,
+        local: key(NS, "deploy.mine.one").name,
+        strategy: Strategy::default(),
     }
 }
 
@@ -309,6 +318,30 @@ pub(super) const FIXTURES: &[Fixture] = &[
         wrote: &[
             ("Kptfile", "info.description", "person", "alice"),
             ("notes.yaml", "data.by", "person", "bob"),
+        ],
+    },
+    Fixture {
+        name: "an upgrade of somebody's own",
+        files: &[],
+        story: &[
+            Do::Make("mine", "one", clone),
+            Do::Edit(
+                "bob",
+                "deploy.mine.one",
+                "app.yaml",
+                "replicas: 1",
+                "replicas: 5",
+            ),
+            Do::Publish("deploy.mine.one"),
+            Do::Upstream("app.yaml", "app:v1", "app:v2"),
+            Do::Upgrade(2),
+            Do::Make("mine", "two", upgrade),
+        ],
+        revision: "deploy.mine.two",
+        wrote: &[
+            ("app.yaml", "spec.replicas", "person", "bob"),
+            ("app.yaml", IMAGE, "upstream", "app/v2 of blueprints ("),
+            ("app.yaml", "spec.paused", "upstream", UP1),
         ],
     },
     Fixture {
