@@ -24,6 +24,11 @@ impl Caller {
         }
     }
 
+    /// Whether it is this program, at work for a variant.
+    pub(crate) fn is_ours(&self) -> bool {
+        !self.acting_for.is_empty()
+    }
+
     /// The same caller as a member of these groups.
     #[must_use]
     pub fn of_groups(mut self, groups: &[String]) -> Self {

@@ -58,6 +58,9 @@ async fn change(
     };
     precondition(old, &want, &old.meta.resource_version)?;
     let mut new = wished(old, &input);
+    if !by.is_ours() {
+        keep_marks(old, &mut new);
+    }
     let update = judge(&UpdateObserved {
         old: Arc::clone(old),
         new: Arc::new(new.clone()),
@@ -70,8 +73,21 @@ async fn change(
     }
     let mut made = carry_out(engine, by, held, &input, (new, update.action)).await?;
     made.warnings.extend(update.warnings);
-    made.warnings.extend(marked(&old.meta, &input.meta));
+    if !by.is_ours() {
+        made.warnings.extend(marked(&old.meta, &input.meta));
+    }
     Ok(made)
+}
+
+/// The annotations that are the server's stay as they are, whatever was sent.
+fn keep_marks(old: &Revision, new: &mut Revision) {
+    for mark in model::marks::ANNOTATIONS {
+        let annotations = &mut new.meta.annotations;
+        match old.meta.annotations.get(mark) {
+            Some(value) => annotations.insert(mark.to_owned(), value.clone()),
+            None => annotations.remove(mark),
+        };
+    }
 }
 
 /// What whoever writes an annotation that is the server's is told; one who leaves it out knows nothing of it.
@@ -134,13 +150,6 @@ fn wished(old: &Arc<Revision>, input: &Input) -> Revision {
         labels
             .entry(LATEST.to_owned())
             .or_insert_with(|| value.clone());
-    }
-    for mark in model::marks::ANNOTATIONS {
-        let annotations = &mut new.meta.annotations;
-        match old.meta.annotations.get(mark) {
-            Some(value) => annotations.insert(mark.to_owned(), value.clone()),
-            None => annotations.remove(mark),
-        };
     }
     new.repository = input.repository.clone();
     new.package = input.package.clone();
