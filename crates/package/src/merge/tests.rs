@@ -420,8 +420,8 @@ fn what_was_put_into_a_namespace_is_still_the_same_resource() {
     };
     let (before, after) = (placed("", "\"1\""), placed("  namespace: shop\n", "\"2\""));
     let wanted = [
-        "/ConfigMap/shop/x data.a",
         "/ConfigMap/shop/x metadata.namespace",
+        "/ConfigMap/shop/x data.a",
     ];
     assert_eq!(told(&before, &after), wanted);
     // Of two that were put into two namespaces nobody knows which is which.
