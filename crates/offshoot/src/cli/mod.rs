@@ -65,7 +65,7 @@ pub(crate) enum Command {
     Serve(Box<serve::ServeArgs>),
     /// Write a kubeconfig with a certificate for a user of the embedded server.
     #[command(
-        after_help = "What the user may do is said by roles: kubectl create rolebinding …\n\nExample:\n  offshoot user ann --group web --data ./data > ann.kubeconfig\n  kubectl create rolebinding web --clusterrole=edit --group=web"
+        after_help = "What the user may do is said by roles: kubectl create rolebinding …\n\nExample:\n  offshoot user ann --group web --data ./data -o ann.kubeconfig\n  kubectl create rolebinding web --clusterrole=edit --group=web"
     )]
     User(UserArgs),
     /// Package revisions: list, make, fetch, write, propose, approve, upgrade.
@@ -228,7 +228,8 @@ pub(crate) struct UserArgs {
     /// The server's address, if not the one in the data directory's kubeconfig.
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// The file to write, readable by its owner alone; standard output by default. One with entries of others is refused.
+    /// The file to write, readable by its owner alone; standard output by default. One that holds
+    /// anything but this user's own certificate for this server is refused.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -246,7 +247,8 @@ pub(crate) struct UpArgs {
         env = "OFFSHOOT_LISTEN"
     )]
     pub(crate) listen: std::net::SocketAddr,
-    /// Where to write the kubeconfig; `kubeconfig` in the data directory by default. A file with entries of others is refused.
+    /// Where to write the kubeconfig; `kubeconfig` in the data directory by default. A file that holds anything but
+    /// the token of this very server is refused.
     #[arg(long, value_name = "FILE", env = "OFFSHOOT_KUBECONFIG")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Append who asked for what to this file: JSON lines in the shape of audit.k8s.io/v1, without bodies.

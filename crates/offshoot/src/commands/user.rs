@@ -9,18 +9,18 @@ use kube::config::Kubeconfig;
 
 use crate::cli::UserArgs;
 use crate::exit::ExitFailure;
-use crate::up::{may_replace, write_private};
+use crate::up::{Holder, may_replace, write_private};
 
 /// Signs a certificate with the data directory's authority; the server need not run.
 ///
 /// # Errors
-/// The directory has no authority yet, the file cannot be written, or holds something that is not ours.
+/// The directory has no authority yet, the file cannot be written, or holds the credentials of somebody else.
 pub(super) fn run(args: &UserArgs) -> Result<ExitCode, ExitFailure> {
     if args.name.is_empty() {
         return Err(ExitFailure::usage("a user needs a name".to_owned()));
     }
     if let Some(path) = &args.output {
-        may_replace(path)?;
+        may_replace(path, &args.at.data, Holder::User(&args.name))?;
     }
     let text = kubeconfig(args)?;
     match &args.output {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
 use serde_json::Value;
 
 use super::data::write_private;
@@ -10,29 +11,67 @@ use crate::exit::ExitFailure;
 /// What cluster and context are called in the files that we write.
 pub(super) const NAME: &str = "offshoot";
 
-/// Looks whether a kubeconfig may be written here: nothing is there, or one that we wrote before.
+/// Whose credentials a kubeconfig is written for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Holder<'a> {
+    /// The administrator of a server, who asks with its token.
+    Administrator,
+    /// A user with this name, who asks with a certificate.
+    User(&'a str),
+}
+
+/// Looks whether a kubeconfig may be written here: nothing is there, or what we wrote before for the same holder at the server of
+/// this data directory.
 ///
 /// Tools with a flag of this name add their entry to the file; ours replaces it as a whole, so that a file with other
-/// clusters would lose them, and their credentials.
+/// clusters would lose them, and one of another server or user its token or private key, which is nowhere else.
 ///
 /// # Errors
 /// The file holds something else, or cannot be read.
-pub(crate) fn may_replace(path: &Path) -> Result<(), ExitFailure> {
+pub(crate) fn may_replace(
+    path: &Path,
+    data: &Path,
+    holder: Holder<'_>,
+) -> Result<(), ExitFailure> {
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => String::from("?"),
         read => read.map_err(|e| ExitFailure::of(&format!("read {}", path.display()), &e))?,
     };
-    if text.trim().is_empty() || is_ours(&text) {
+    if text.trim().is_empty() {
         return Ok(());
     }
     let shown = path.display();
-    Err(ExitFailure::new(format!(
-        "{shown} holds something that offshoot did not write, and would be replaced as a whole"
-    ))
-    .hint(format!(
-        "name a file of its own, and use both: KUBECONFIG={shown}:OTHER, or kubectl config view --flatten makes one of them"
-    )))
+    let Some(file) = ours(&text) else {
+        return Err(ExitFailure::new(format!(
+            "{shown} holds something that offshoot did not write, and would be replaced as a whole"
+        ))
+        .hint(format!(
+            "name a file of its own, and use both: KUBECONFIG={shown}:OTHER, or kubectl config view --flatten makes one of them"
+        )));
+    };
+    if !is_of_server(&file, data) {
+        let data = data.display();
+        return Err(ExitFailure::new(format!(
+            "{shown} is a kubeconfig of another server than that of {data}, and its credentials would be lost"
+        ))
+        .hint("name another file; or remove this one, if its server is no more"));
+    }
+    match (holder, held_by(&file)) {
+        (Holder::Administrator, Some(Holder::Administrator)) => Ok(()),
+        (Holder::User(new), Some(Holder::User(old))) if new == old => Ok(()),
+        (_, old) => {
+            let whose = match old {
+                Some(Holder::Administrator) => "of the administrator".to_owned(),
+                Some(Holder::User(name)) => format!("of the user {name}"),
+                None => "of somebody else".to_owned(),
+            };
+            Err(ExitFailure::new(format!(
+                "{shown} holds the credentials {whose}, which would be lost"
+            ))
+            .hint("name another file; or remove this one, if nobody needs it any more"))
+        }
+    }
 }
 
 /// Writes a kubeconfig where it differs.
@@ -126,17 +165,41 @@ fn edited(old: &str, new: &str) -> Option<String> {
     Some(old.apply(0, &edits).ok()?.text().to_owned())
 }
 
-/// Whether it holds our cluster, our context and its user, and no others.
-fn is_ours(text: &str) -> bool {
+/// The file as a value, if it holds our cluster, our context and its user, and no others.
+fn ours(text: &str) -> Option<Value> {
     let limits = yaml::Limits::default();
-    let Ok(file) = yaml::first_document_json(text, yaml::Reader::V3, false, &limits) else {
-        return false;
-    };
-    let only = |list: &str| match file.get(list).and_then(Value::as_array) {
-        Some(all) if all.len() == 1 => all.first().and_then(|one| api::str_at(one, &["name"])),
-        _ => None,
-    };
-    only("clusters") == Some(NAME) && only("contexts") == Some(NAME) && only("users").is_some()
+    let file = yaml::first_document_json(text, yaml::Reader::V3, false, &limits).ok()?;
+    let name = |list: &str| only(&file, list).and_then(|one| api::str_at(one, &["name"]));
+    let ours = name("clusters") == Some(NAME) && name("contexts") == Some(NAME);
+    (ours && name("users").is_some()).then_some(file)
+}
+
+/// The entry of a list that has no other.
+fn only<'f>(file: &'f Value, list: &str) -> Option<&'f Value> {
+    let all = file.get(list).and_then(Value::as_array);
+    all.filter(|all| all.len() == 1).and_then(|all| all.first())
+}
+
+/// Whether it names the server of this data directory: the authority is made once for each, while addresses change and are
+/// used again.
+fn is_of_server(file: &Value, data: &Path) -> bool {
+    let cluster = only(file, "clusters");
+    let told = cluster.and_then(|c| api::str_at(c, &["cluster", "certificate-authority-data"]));
+    let told = told.and_then(|text| base64::engine::general_purpose::STANDARD.decode(text).ok());
+    let own = std::fs::read(data.join("pki").join("ca.crt")).ok();
+    told.is_some() && told == own
+}
+
+/// Who asks with it; nothing where it has other credentials than we write.
+fn held_by(file: &Value) -> Option<Holder<'_>> {
+    let entry = only(file, "users")?;
+    let name = api::str_at(entry, &["name"])?;
+    let user = entry.get("user").and_then(Value::as_object)?;
+    match user.contains_key("client-key-data") {
+        true => Some(Holder::User(name)),
+        false if name == NAME && user.contains_key("token") => Some(Holder::Administrator),
+        false => None,
+    }
 }
 
 #[cfg(test)]
@@ -182,35 +245,64 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_what_we_wrote_is_replaced() {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("config");
-        assert!(may_replace(&path).is_ok(), "nothing is there");
-        let file = |clusters: &[&str]| {
-            let all = |list: &str| {
-                let all: String = clusters
-                    .iter()
-                    .map(|name| format!("- name: {name}\n"))
-                    .collect();
-                format!("{list}:\n{all}")
-            };
-            let lists = ["clusters", "contexts", "users"].map(all).concat();
-            format!("apiVersion: v1\nkind: Config\n{lists}")
+    /// A file with these clusters, whose server has this authority and whose user asks so.
+    fn file(clusters: &[&str], authority: &str, user: &str) -> String {
+        let authority = base64::engine::general_purpose::STANDARD.encode(authority);
+        let all = |list: &str, more: &str| {
+            let all: String = clusters
+                .iter()
+                .map(|name| format!("- name: {name}\n{more}"))
+                .collect();
+            format!("{list}:\n{all}")
         };
-        for (text, may) in [
-            (String::new(), true),
-            (file(&["offshoot"]), true),
-            (file(&["production"]), false),
-            (file(&["offshoot", "production"]), false),
-            ("not: [yaml".to_owned(), false),
-            ("apiVersion: v1\nkind: Config\n".to_owned(), false),
+        let cluster = format!("  cluster: {{certificate-authority-data: {authority}}}\n");
+        let lists = all("clusters", &cluster) + &all("contexts", "");
+        format!("apiVersion: v1\nkind: Config\n{lists}users:\n- {user}\n")
+    }
+
+    #[test]
+    fn only_what_we_wrote_for_the_same_holder_is_replaced() {
+        const ADMIN: &str = "{name: offshoot, user: {token: abc}}";
+        const ANN: &str = "{name: ann, user: {client-key-data: AAAA}}";
+        let root = tempfile::tempdir().unwrap();
+        let data = root.path().join("data");
+        std::fs::create_dir_all(data.join("pki")).unwrap();
+        std::fs::write(data.join("pki/ca.crt"), "own").unwrap();
+        let path = root.path().join("config");
+        let ann = Holder::User("ann");
+        let may = |holder| may_replace(&path, &data, holder);
+        assert!(may(Holder::Administrator).is_ok(), "nothing is there");
+        for (text, admin, user) in [
+            (String::new(), true, true),
+            (file(&["offshoot"], "own", ADMIN), true, false),
+            (file(&["offshoot"], "own", ANN), false, true),
+            (file(&["offshoot"], "own", "{name: offshoot, user: {exec: {}}}"), false, false),
+            (file(&["offshoot"], "other", ADMIN), false, false),
+            (file(&["offshoot"], "other", ANN), false, false),
+            (file(&["production"], "own", ADMIN), false, false),
+            (file(&["offshoot", "production"], "own", ADMIN), false, false),
+            ("not: [yaml".to_owned(), false, false),
+            ("apiVersion: v1\nkind: Config\n".to_owned(), false, false),
         ] {
             std::fs::write(&path, &text).unwrap();
-            assert_eq!(may_replace(&path).is_ok(), may, "{text}");
+            assert_eq!(may(Holder::Administrator).is_ok(), admin, "{text}");
+            assert_eq!(may(ann).is_ok(), user, "{text}");
+            assert!(text.is_empty() || may(Holder::User("bob")).is_err(), "{text}");
         }
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
-        let why = may_replace(&path).unwrap_err().text();
+        let why = may(ann).unwrap_err().text();
         assert!(why.contains("config") && why.contains("hint: "), "{why}");
+    }
+
+    #[test]
+    fn a_data_directory_that_has_no_authority_yet_takes_nothing_over() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("config");
+        let admin = "{name: offshoot, user: {token: abc}}";
+        std::fs::write(&path, file(&["offshoot"], "own", admin)).unwrap();
+        let data = root.path().join("data");
+        let why = may_replace(&path, &data, Holder::Administrator).unwrap_err();
+        let why = why.text();
+        assert!(why.contains("another server") && why.contains("hint: "), "{why}");
     }
 }

@@ -25,7 +25,7 @@ use crate::cli::UpArgs;
 use crate::exit::ExitFailure;
 use crate::{gateway, ports};
 pub(crate) use data::{DataDir, write_private};
-pub(crate) use kubeconfig::may_replace;
+pub(crate) use kubeconfig::{Holder, may_replace};
 pub(crate) use metrics::expose as expose_metrics;
 
 /// What a server is started with.
@@ -214,7 +214,7 @@ impl Running {
 pub async fn start(options: Options) -> Result<Running, ExitFailure> {
     // The data directory's own is ours, whatever became of it.
     if let Some(path) = &options.kubeconfig {
-        may_replace(path)?;
+        may_replace(path, &options.data, Holder::Administrator)?;
     }
     let data = DataDir::open(&options.data)?;
     let path = options.kubeconfig.clone();

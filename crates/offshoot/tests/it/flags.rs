@@ -246,13 +246,39 @@ async fn a_kubeconfig_with_entries_of_others_is_not_replaced() {
     let (code, _, err) = typed(root, &["up", "--data", &other, "--kubeconfig", &place]);
     assert!(code == 1 && err.contains("did not write"), "{err}");
     assert_eq!(held(), theirs);
-    // One of ours is replaced as before.
-    std::fs::remove_file(&file).unwrap();
-    for user in ["ann", "bob"] {
-        let (code, _, err) = typed(root, &["user", user, "--data", "data", "-o", &place]);
-        assert_eq!(code, 0, "{err}");
-        assert!(held().contains(user), "{err}");
+}
+
+/// What is in a kubeconfig is nowhere else: neither another server nor another user takes its place.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubeconfig_of_another_server_or_user_is_not_replaced() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = server(root).await;
+    let place = root.join("ann.kubeconfig").display().to_string();
+    let user = |name: &str, to: &str| typed(root, &["user", name, "--data", "data", "-o", to]);
+    let held = |path: &str| std::fs::read_to_string(path).unwrap();
+    assert_eq!(user("ann", &place).0, 0);
+    let anns = held(&place);
+    let (code, _, err) = user("bob", &place);
+    assert!(
+        code == 1 && err.contains("credentials of the user ann") && err.contains("hint: "),
+        "{err}"
+    );
+    let admins = root.join("data/kubeconfig").display().to_string();
+    let (before, (code, _, err)) = (held(&admins), user("offshoot", &admins));
+    assert!(code == 1 && err.contains("of the administrator"), "{err}");
+    let other = root.join("other").display().to_string();
+    for place in [&place, &admins] {
+        let (code, _, err) = typed(root, &["up", "--data", &other, "--kubeconfig", place]);
+        assert!(
+            code == 1 && err.contains("another server") && err.contains("hint: "),
+            "{err}"
+        );
     }
+    assert_eq!((held(&place), held(&admins)), (anns.clone(), before));
+    // The same user gets another certificate.
+    assert_eq!(user("ann", &place).0, 0);
+    assert_ne!(held(&place), anns);
 }
 
 #[tokio::test(flavor = "multi_thread")]
