@@ -15,7 +15,22 @@ pub(super) fn deleted(text: &str) -> Result<Value, ExitFailure> {
         .split_once('/')
         .filter(|(kind, name)| !kind.is_empty() && !name.is_empty())
         .ok_or_else(|| ExitFailure::usage(format!("--delete {text:?} is not KIND/NAME")))?;
+    if is_revision(kind) {
+        let why = format!(
+            "--delete {text:?}: what becomes of package revisions that are deleted by hand is not planned"
+        );
+        return Err(ExitFailure::usage(why).hint(format!(
+            "offshoot why pkgrev/{name} says whose it is; a variant that follows it as its upstream fails once it is gone (kubectl get pvar)"
+        )));
+    }
     Ok(json!({"kind": kind, "name": name}))
+}
+
+/// Whether a kind is that of package revisions, however it is written.
+fn is_revision(kind: &str) -> bool {
+    let kind = kind.to_lowercase();
+    let plain = kind.split('.').next().unwrap_or_default();
+    matches!(plain.trim_end_matches('s'), "packagerevision" | "pkgrev")
 }
 
 /// An upstream that is supposed.
@@ -196,6 +211,18 @@ mod tests {
             assert!(upstream(wrong).is_err(), "{wrong}");
         }
         assert!(deleted("web").is_err() && deleted("pvset/").is_err());
+        for kind in [
+            "pkgrev",
+            "PackageRevision",
+            "packagerevisions.porch.kpt.dev",
+        ] {
+            let why = deleted(&format!("{kind}/cat.web.v2")).unwrap_err().text();
+            assert!(
+                why.contains("is not planned") && why.contains("hint: "),
+                "{why}"
+            );
+        }
+        assert!(deleted("packagerevisionset/stack").is_ok());
         assert_eq!(
             deleted("pvset/web").unwrap(),
             json!({"kind": "pvset", "name": "web"})
