@@ -4,6 +4,7 @@
 //! what they say about themselves.
 
 mod conflicts;
+mod drift;
 mod gone;
 
 use std::fmt::Write as _;
@@ -43,7 +44,10 @@ pub(super) async fn run(args: &WhyArgs) -> Result<String, ExitFailure> {
         }
         "packagevariantset" | "pvset" => {
             let told = report(&client, &explained("packagevariantset")).await?;
-            Ok(shown(told + &conflicts::of_set(&client, name).await?))
+            let drift = drift::of_set(&client, name).await?;
+            Ok(shown(
+                told + &drift + &conflicts::of_set(&client, name).await?,
+            ))
         }
         "packagerevision" | "pkgrev" => Ok(revision(&client.get(&at(PACKAGES)).await?)),
         "repository" | "repositorie" | "repo" => {
