@@ -7,6 +7,9 @@ use super::connect::Connect;
 /// `status`: the fleet on one screen.
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
+    /// Only these sets and their variants.
+    #[arg(value_name = "SET")]
+    pub(crate) sets: Vec<String>,
     #[command(flatten)]
     pub(crate) connect: Connect,
     /// All namespaces.
@@ -18,6 +21,12 @@ pub(crate) struct StatusArgs {
     /// Go on, and show it again when it changes.
     #[arg(long, short)]
     pub(crate) watch: bool,
+    /// Wait until each set and variant was looked at as it stands now: its draft is made, or it says what keeps it from one.
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) wait: bool,
+    /// How many seconds to wait; then what is not there yet is named, and the exit code is 1.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "wait")]
+    pub(crate) timeout: u64,
     /// json, for programs.
     #[arg(long, short, value_parser = ["json"])]
     pub(crate) output: Option<String>,

@@ -131,7 +131,7 @@ pub(crate) enum Command {
     Blame(Box<fleet::BlameArgs>),
     /// The fleet on one screen: how many variants of each set, repository or region are up to date, and what waits.
     #[command(
-        after_help = "Each variant is counted in one column: the one that somebody has to look at first.\n\nExample:\n  offshoot status\n  offshoot status --by region -w"
+        after_help = "Each variant is counted in one column: the one that somebody has to look at first.\n\nExample:\n  offshoot status\n  offshoot status --by region -w\n  offshoot status web --wait && offshoot rpkg propose -l offshoot.dev/set=web"
     )]
     Status(Box<fleet::StatusArgs>),
     /// The fleet in a browser: what waits, targets, changes, conflicts; with your own kubeconfig, on this machine alone.

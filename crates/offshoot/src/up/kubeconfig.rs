@@ -28,11 +28,7 @@ pub(crate) enum Holder<'a> {
 ///
 /// # Errors
 /// The file holds something else, or cannot be read.
-pub(crate) fn may_replace(
-    path: &Path,
-    data: &Path,
-    holder: Holder<'_>,
-) -> Result<(), ExitFailure> {
+pub(crate) fn may_replace(path: &Path, data: &Path, holder: Holder<'_>) -> Result<(), ExitFailure> {
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => String::from("?"),
@@ -276,18 +272,29 @@ mod tests {
             (String::new(), true, true),
             (file(&["offshoot"], "own", ADMIN), true, false),
             (file(&["offshoot"], "own", ANN), false, true),
-            (file(&["offshoot"], "own", "{name: offshoot, user: {exec: {}}}"), false, false),
+            (
+                file(&["offshoot"], "own", "{name: offshoot, user: {exec: {}}}"),
+                false,
+                false,
+            ),
             (file(&["offshoot"], "other", ADMIN), false, false),
             (file(&["offshoot"], "other", ANN), false, false),
             (file(&["production"], "own", ADMIN), false, false),
-            (file(&["offshoot", "production"], "own", ADMIN), false, false),
+            (
+                file(&["offshoot", "production"], "own", ADMIN),
+                false,
+                false,
+            ),
             ("not: [yaml".to_owned(), false, false),
             ("apiVersion: v1\nkind: Config\n".to_owned(), false, false),
         ] {
             std::fs::write(&path, &text).unwrap();
             assert_eq!(may(Holder::Administrator).is_ok(), admin, "{text}");
             assert_eq!(may(ann).is_ok(), user, "{text}");
-            assert!(text.is_empty() || may(Holder::User("bob")).is_err(), "{text}");
+            assert!(
+                text.is_empty() || may(Holder::User("bob")).is_err(),
+                "{text}"
+            );
         }
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
         let why = may(ann).unwrap_err().text();
@@ -303,6 +310,9 @@ mod tests {
         let data = root.path().join("data");
         let why = may_replace(&path, &data, Holder::Administrator).unwrap_err();
         let why = why.text();
-        assert!(why.contains("another server") && why.contains("hint: "), "{why}");
+        assert!(
+            why.contains("another server") && why.contains("hint: "),
+            "{why}"
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! A directory that was pulled earlier, brought to what the draft holds now. Edits of the directory stay; what was edited
-//! on both sides is named, and then nothing is changed.
+//! on both sides is named, and then nothing is changed: of what was pulled only hashes are kept, and a merge of two texts without the one that they
+//! stem from would take one side's deletion for the other side's addition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -93,7 +94,8 @@ pub(super) fn update(
             "{what}: changed here and in {name} since the pull; nothing was changed"
         ))
         .hint(format!(
-            "pull {name} into a new directory, and copy over what you edited"
+            "offshoot rpkg pull {name} NEW, and carry your edits over; where you have kept what was pulled (OLD), offshoot pkg merge --base OLD --local {} --upstream NEW --out MERGED merges them field by field",
+            directory.display()
         )));
     }
     let done = refresh::refresh(directory, &here, &wanted)?;

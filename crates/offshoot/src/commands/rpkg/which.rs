@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::bulk::{self, Asked};
 use super::entry::{self, Entry};
-use super::{lifecycle, of_class, stays, steps, text};
+use super::{followed, lifecycle, of_class, stays, steps, text, unfinished};
 use crate::cli::remote::Which;
 use crate::client::Client;
 use crate::exit::ExitFailure;
@@ -28,6 +28,7 @@ pub(super) async fn each(
     let mut entries = entries(client, which, verb).await?;
     if which.names.is_empty() && matches!(verb, RevisionVerb::Propose | RevisionVerb::Approve) {
         entries = steps::leave_closed(client, entries).await;
+        unfinished::tell(client, which.selector.as_deref().unwrap_or_default()).await;
     }
     let out = match entries.as_slice() {
         [] => return Ok(String::new()),
@@ -36,6 +37,9 @@ pub(super) async fn each(
         }
         many => bulk::run(client, Asked::Verb(verb), many, which.dry_run).await?,
     };
+    if verb == RevisionVerb::ProposeDeletion {
+        followed::tell(client, &entries).await;
+    }
     if verb == RevisionVerb::Delete && !which.dry_run {
         stays::tell(client, &entries).await;
     }

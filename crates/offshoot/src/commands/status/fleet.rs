@@ -6,6 +6,7 @@ use model::{Condition, Pairs, RolloutState, RolloutStatus, SetStatus, Standing, 
 use serde_json::{Value, json};
 
 use super::bar::Look;
+use super::drift::{self, Drift};
 use crate::client;
 use crate::exit::ExitFailure;
 
@@ -49,6 +50,8 @@ struct Member {
     repository: String,
     /// Where it says itself that it stands.
     standing: Standing,
+    /// How the branch has left what was published, where somebody has to look.
+    drift: Option<Drift>,
 }
 
 /// What is known of a set.
@@ -65,6 +68,8 @@ struct Set {
 /// All that the screen shows.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
+    /// Only these sets and their variants, if any are named.
+    only: Vec<String>,
     members: BTreeMap<Key, Member>,
     sets: BTreeMap<Key, Set>,
     repositories: BTreeMap<Key, Pairs>,
@@ -85,22 +90,42 @@ const COLUMNS: [(&str, &str, Standing); 7] = [
 const STEP: usize = 3;
 
 impl Fleet {
+    /// Nothing yet, of these sets or of everything.
+    pub(super) fn of(only: &[String]) -> Self {
+        Self {
+            only: only.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    fn leaves_out(&self, set: Option<&str>) -> bool {
+        let named = |set| self.only.iter().any(|name| name == set);
+        !self.only.is_empty() && !set.is_some_and(named)
+    }
+
     /// Takes a variant as it is now.
     pub(super) fn put_variant(&mut self, object: &Value) {
         let meta = api::read_meta(object);
         let status = api::read_variant_status(object);
         let set = meta.controller().filter(|c| c.kind == "PackageVariantSet");
+        if self.leaves_out(set.map(|set| set.name.as_str())) {
+            return;
+        }
         let repository = api::str_at(object, &["spec", "downstream", "repo"]);
         let member = Member {
             set: set.map(|set| set.name.clone()),
             repository: repository.unwrap_or_default().to_owned(),
             standing: Standing::of(&status, meta.generation),
+            drift: Drift::of(&status),
         };
         self.members.insert(key(object), member);
     }
 
     /// Takes a set as it is now.
     pub(super) fn put_set(&mut self, object: &Value) {
+        if self.leaves_out(api::str_at(object, &["metadata", "name"])) {
+            return;
+        }
         let status = api::read_set_status(object);
         let set = Set {
             told: attention(&status),
@@ -236,17 +261,23 @@ impl Fleet {
             None => client::align(&rows),
         };
         let told = self.told(namespaces);
-        let others = named_others(&all);
-        if !told.is_empty() || others.is_some() {
+        let beside = [named_others(&all), self.drifted(namespaces)];
+        if !told.is_empty() || beside.iter().any(Option::is_some) {
             out.push('\n');
         }
-        out.extend(others);
+        out.extend(beside.into_iter().flatten());
         for line in told {
             out.push_str("! ");
             out.push_str(&line);
             out.push('\n');
         }
         out
+    }
+
+    /// Which packages on a branch are not what was published of them, however their variants stand.
+    fn drifted(&self, namespaces: bool) -> Option<String> {
+        let all = self.members.iter();
+        drift::line(all.filter_map(|(key, member)| Some((member.drift?, named(key, namespaces)))))
     }
 
     /// The step of the rollout of each set that has one.
@@ -267,7 +298,12 @@ impl Fleet {
             out
         };
         let groups: Vec<Value> = self.groups(by, namespaces).into_iter().map(group).collect();
-        json!({ "by": by.heading().to_lowercase(), "groups": groups, "attention": self.told(namespaces) })
+        let drifted = self.members.iter().filter(|(_, m)| m.drift.is_some());
+        let drifted: Vec<String> = drifted.map(|(key, _)| named(key, namespaces)).collect();
+        json!({
+            "by": by.heading().to_lowercase(), "groups": groups, "drift": drifted,
+            "attention": self.told(namespaces),
+        })
     }
 
     fn told(&self, namespaces: bool) -> Vec<String> {

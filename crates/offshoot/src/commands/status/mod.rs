@@ -1,7 +1,9 @@
 //! `offshoot status [-w]`: the fleet on one screen, counted from what variants and sets say about themselves.
 
 mod bar;
+mod drift;
 mod fleet;
+mod settled;
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -14,6 +16,10 @@ use crate::cli::fleet::StatusArgs;
 use crate::client::follow::{self, Change, Changes};
 use crate::client::{Client, PACKAGES, REPOSITORIES, ResourcePath, SETS, VARIANTS, collection};
 use crate::exit::ExitFailure;
+pub(in crate::commands) use settled::behind;
+
+/// How long is paused before it is asked again what is waited for.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// How long changes are gathered before the screen is drawn again.
 const GATHER: Duration = Duration::from_millis(500);
@@ -37,21 +43,52 @@ pub(super) async fn run(args: &StatusArgs) -> Result<(), ExitFailure> {
         namespaces: args.all_namespaces,
         json: args.output.is_some(),
     };
+    settled::check(&client, namespace, &args.sets).await?;
     if !args.watch {
-        let (fleet, _) = load(&client, namespace).await?;
+        let waited = match args.wait {
+            true => wait(&client, namespace, args).await,
+            false => Ok(()),
+        };
+        let (fleet, _) = load(&client, namespace, &args.sets).await?;
         fleet.check(&screen.by)?;
         let left = match screen.json {
             true => String::new(),
             false => left(&client, namespace).await?,
         };
-        return super::write_out(&(screen.text(&fleet) + &left));
+        super::write_out(&(screen.text(&fleet) + &left))?;
+        return waited;
     }
     loop {
-        let (fleet, versions) = load(&client, namespace).await?;
+        let (fleet, versions) = load(&client, namespace, &args.sets).await?;
         fleet.check(&screen.by)?;
         let changes = follow::open(&client, namespace, &versions).await?;
         watch(&screen, fleet, changes).await?;
     }
+}
+
+/// Returns once nothing is behind.
+///
+/// # Errors
+/// The time is over before, and what is missing; or the server cannot be reached.
+async fn wait(client: &Client, namespace: &str, args: &StatusArgs) -> Result<(), ExitFailure> {
+    let time = Duration::from_secs(args.timeout);
+    let asked = async {
+        let start = tokio::time::Instant::now();
+        loop {
+            let behind = behind(client, namespace, &args.sets).await?;
+            let spent = start.elapsed();
+            if behind.is_settled() || spent >= time {
+                return Ok::<_, ExitFailure>(behind);
+            }
+            tokio::time::sleep(PAUSE.min(time.saturating_sub(spent))).await;
+        }
+    };
+    let behind = super::waiting::waited("waits for the variants", asked).await?;
+    if behind.is_settled() {
+        return Ok(());
+    }
+    let text = format!("after {} s {}", args.timeout, behind.words());
+    Err(ExitFailure::new(text).hint(behind.hint()))
 }
 
 /// How many packages wait for somebody to approve their deletion whose variants are gone: they are in no row. Nothing where
@@ -96,12 +133,13 @@ impl Screen {
     }
 }
 
-/// The fleet as it is, with the version of each listing.
+/// The fleet as it is, or these sets of it, with the version of each listing.
 async fn load(
     client: &Client,
     namespace: &str,
+    only: &[String],
 ) -> Result<(Fleet, Vec<(ResourcePath, String)>), ExitFailure> {
-    let mut fleet = Fleet::default();
+    let mut fleet = Fleet::of(only);
     let mut versions = Vec::new();
     for kind in [VARIANTS, SETS, REPOSITORIES] {
         let list = client.get(&collection(kind, namespace, &[])).await?;

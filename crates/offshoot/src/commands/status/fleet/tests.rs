@@ -158,6 +158,60 @@ fn what_stands_in_no_column_is_counted_beside_them() {
     );
 }
 
+/// A variant whose package was changed past us says that it is up to date: what it is to have is published.
+#[test]
+fn a_package_that_was_changed_on_the_branch_is_named_below_the_table() {
+    let mut fleet = fleet();
+    let changed = |name: &str, kind: &str, reason: &str| {
+        let mut one = variant(
+            name,
+            Some("web"),
+            "east-1",
+            "NoErrors",
+            &target("Published", 0),
+        );
+        let conditions = one["status"]["conditions"].as_array_mut().unwrap();
+        conditions.push(json!({ "type": kind, "status": "True", "reason": reason, "message": "" }));
+        one
+    };
+    assert!(!fleet.text(&By::Set, false, None).contains("drift"));
+    fleet.put_variant(&changed("v0", "BranchChanged", "NotTagged"));
+    assert!(!fleet.text(&By::Set, false, None).contains("drift"));
+    fleet.put_variant(&changed("v0", "BranchChanged", "DirectoryGone"));
+    fleet.put_variant(&changed("v1", "BranchChanged", "ChangedSincePublished"));
+    fleet.put_variant(&changed("v7", "DownstreamDiverged", "Diverged"));
+    let text = fleet.text(&By::Set, false, None);
+    let wanted = "\n\ndrift: 1 changed on the branch: v1; 1 gone from the branch: v0; 1 starts anew on the branch: v7; offshoot why pvar/NAME tells more\n";
+    assert!(text.ends_with(wanted), "{text}");
+    assert_eq!(
+        fleet.json(&By::Set, false)["drift"],
+        json!(["v0", "v1", "v7"])
+    );
+}
+
+#[test]
+fn only_the_sets_that_are_named_are_shown() {
+    let mut some = Fleet::of(&["web".to_owned()]);
+    for (name, set) in [("a", Some("web")), ("b", Some("other")), ("c", None)] {
+        some.put_variant(&variant(
+            name,
+            set,
+            "east-1",
+            "NoErrors",
+            &target("Draft", 0),
+        ));
+    }
+    for set in ["web", "other"] {
+        some.put_set(&json!({ "metadata": { "namespace": "default", "name": set } }));
+    }
+    let text = some.text(&By::Set, false, None);
+    assert_eq!(
+        words(&text)[1..],
+        [vec!["web", "1", "0", "1", "0", "0", "0", "0"]],
+        "{text}"
+    );
+}
+
 #[test]
 fn a_label_that_no_repository_has_is_refused_with_the_nearest() {
     let mut fleet = fleet();
