@@ -280,6 +280,24 @@ async fn each_tenant_gets_a_namespace() {
     case.drafts_render_strictly();
 }
 
+/// What the guide shows of a cluster's values is this use case, word for word.
+#[test]
+fn the_guide_shows_the_region_as_it_is_shipped() {
+    const GUIDE: &str = include_str!("../../../../docs/guide.md");
+    let (_, rest) = GUIDE.split_once("## Values of a cluster").unwrap();
+    let (section, _) = rest.split_once("\n## ").unwrap();
+    let shown: Vec<&str> = section.split("```yaml\n").skip(1).collect();
+    assert_eq!(shown.len(), 2);
+    for (shown, file) in shown
+        .into_iter()
+        .zip(["package/endpoints.yaml", "objects.yaml"])
+    {
+        let shown = shown.split("```").next().unwrap();
+        let shipped = std::fs::read_to_string(example("region").join(file)).unwrap();
+        assert!(shipped.contains(shown), "{file}: {shown}");
+    }
+}
+
 /// R190: each region has its endpoints and its name.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workload_varies_by_region() {
