@@ -70,6 +70,11 @@ impl World {
         Ok(())
     }
 
+    /// Whether the copy was made.
+    pub(super) fn is_copied(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.refs.is_some())
+    }
+
     /// The copy stands as it was made, and none of it belongs to anybody.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! done before (I14).
 
 use super::Violation;
-use super::fixtures::{BLUEPRINTS, COPY, NS, TARGETS};
+use super::fixtures::{BLUEPRINTS, NS, TARGETS};
 use super::people;
 use super::settled::{Checked, beyond, broken};
 use super::world::World;
@@ -29,8 +29,8 @@ impl World {
         let sets = ["fan", "rival"].into_iter();
         let sets = sets.filter(|name| twin.set(NS, name).is_some()).count();
         let registered = self.registrations().len() + usize::from(self.again.is_some());
-        let copied = twin.repository(NS, COPY).is_some();
-        let addresses = TARGETS.len() + 1 + usize::from(copied);
+        // Of an address it is known for good that what the last process left there was looked at.
+        let addresses = TARGETS.len() + 1 + usize::from(self.is_copied());
         let held = self.engine.held();
         let held = held.map_err(|e| Violation(format!("I14: {}", e.chain())))?;
         for (what, count) in held {
