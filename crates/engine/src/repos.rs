@@ -101,7 +101,8 @@ impl OpenRepository {
             return Ok(());
         }
         Err(
-            "it has a working tree, so it serves as an upstream only; register a bare repository"
+            "it has a working tree, so it serves as an upstream only; register a bare repository \
+             (one whose files are gone is made bare by `git config core.bare true`, without core.worktree and the file index)"
                 .to_owned(),
         )
     }

@@ -137,8 +137,8 @@ pub(crate) trait Disk: Send + Sync + 'static {
     fn list(&self) -> Result<BTreeMap<RefName, ObjectId>>;
     /// Refs that the last list left out, as they cannot be read, and why.
     fn broken_refs(&self) -> BTreeMap<RefName, String>;
-    /// Where a branch is checked out beside the repository; nobody but whoever works there moves it.
-    fn checked_out(&self, branch: &RefName) -> Result<Option<String>>;
+    /// The branches that are checked out beside the repository, with where; nobody but whoever works there moves one.
+    fn checked_out(&self) -> Result<BTreeMap<RefName, String>>;
     /// A consistent look at single refs.
     fn view(&self) -> Result<Box<dyn View + '_>>;
 

@@ -379,8 +379,8 @@ impl Disk for MemoryDisk {
         BTreeMap::new()
     }
 
-    fn checked_out(&self, _: &RefName) -> Result<Option<String>> {
-        Ok(None)
+    fn checked_out(&self) -> Result<BTreeMap<RefName, String>> {
+        Ok(BTreeMap::new())
     }
 
     fn view(&self) -> Result<Box<dyn View + '_>> {

@@ -19,6 +19,7 @@ use crate::git::pack::{self, Draft, Keep};
 use crate::git::refs::RefFiles;
 use crate::git::transport::Git;
 use crate::git::upkeep::Upkeep;
+use crate::git::worktrees;
 use crate::lru::lock;
 use crate::staged::Packed;
 use crate::stats::{Counters, add};
@@ -212,11 +213,11 @@ impl Disk for GitDisk {
         Ok(())
     }
 
-    fn checked_out(&self, branch: &RefName) -> Result<Option<String>> {
+    fn checked_out(&self) -> Result<BTreeMap<RefName, String>> {
         match self.place.remote {
             // The remote has its own, and says so.
-            true => Ok(None),
-            false => layout::checked_out(&self.place.git_dir, branch),
+            true => Ok(BTreeMap::new()),
+            false => worktrees::checked_out(&self.place.git_dir),
         }
     }
 

@@ -4,9 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::RefName;
 use crate::error::{Error, Result};
-use crate::git::plain;
+use crate::git::{plain, worktrees};
 use crate::remote::{RemoteSpec, UrlKind};
 
 /// One URL for one directory, however the path is written.
@@ -27,7 +26,7 @@ pub(crate) fn find_local(url: &str, path: &Path, spec: &RemoteSpec) -> Result<(P
     }
     let is_git_dir = |dir: &Path| dir.join("HEAD").is_file() && dir.join("objects").is_dir();
     let (dir, writable) = if is_git_dir(path) {
-        (path.to_owned(), !has_files_beside(path))
+        (path.to_owned(), !worktrees::has_files(path)?)
     } else if is_git_dir(&path.join(".git")) {
         (path.join(".git"), false)
     } else {
@@ -39,41 +38,9 @@ pub(crate) fn find_local(url: &str, path: &Path, spec: &RemoteSpec) -> Result<(P
     Ok((dir, writable))
 }
 
-/// Whether a git directory is that of a clone with files, by whatever path it is named: what is written to its branch behind the back
-/// of whoever works there is taken back by their next commit.
-fn has_files_beside(dir: &Path) -> bool {
-    dir.file_name().is_some_and(|name| name == ".git")
-}
-
-/// In which directories a branch is checked out, beside a repository without files: as git does, nobody moves it there.
-pub(crate) fn checked_out(dir: &Path, branch: &RefName) -> Result<Option<String>> {
-    let failed = |path: &Path, e| Error::io(format!("read {}", path.display()), e);
-    let all = dir.join("worktrees");
-    let entries = match fs::read_dir(&all) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(failed(&all, e)),
-    };
-    for entry in entries {
-        let at = entry.map_err(|e| failed(&all, e))?.path();
-        let head = read_text(&at.join("HEAD"))?.unwrap_or_default();
-        let on = head.trim().strip_prefix("ref:").map(str::trim);
-        if on != Some(branch.as_str()) {
-            continue;
-        }
-        let place = read_text(&at.join("gitdir"))?.unwrap_or_default();
-        let place = place.trim().trim_end_matches(".git").trim_end_matches('/');
-        // One whose files are gone waits to be pruned.
-        if Path::new(place).exists() {
-            return Ok(Some(place.to_owned()));
-        }
-    }
-    Ok(None)
-}
-
 /// Refuses what we would misread: SHA-256 ids and reftables.
 pub(crate) fn check_format(url: &str, dir: &Path) -> Result<()> {
-    let config = read_text(&dir.join("config"))?
+    let config = plain::text(&dir.join("config"))?
         .unwrap_or_default()
         .to_lowercase();
     let setting = |key: &str| {
@@ -125,13 +92,4 @@ pub(crate) fn init_bare(dir: &Path, branch: &str) -> Result<()> {
         fs::File::open(dir)?.sync_all()
     };
     make().map_err(|e| Error::io(format!("make a repository in {}", dir.display()), e))
-}
-
-/// Reads a small file of git's; `None` if it is not there.
-fn read_text(path: &Path) -> Result<Option<String>> {
-    match plain::read(path, plain::TEXT) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io(format!("read {}", path.display()), e)),
-    }
 }

@@ -20,6 +20,7 @@ mod send;
 mod transport;
 mod upkeep;
 
+mod worktrees;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

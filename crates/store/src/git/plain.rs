@@ -60,6 +60,15 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
+/// The text of a small file of git's; `None` if it is not there.
+pub(crate) fn text(path: &Path) -> Result<Option<String>> {
+    match read(path, TEXT) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(format!("read {}", path.display()), e)),
+    }
+}
+
 /// Refuses what would keep whoever opens it: what is there and is no file.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {

@@ -74,7 +74,10 @@ impl<D: Disk> Publisher<D> {
         // One look for the whole batch: what somebody pruned since the commits were built is not relied on.
         self.reader.look()?;
         let view = self.reader.disk.view()?;
-        let mut round = Round::default();
+        let mut round = Round {
+            checked_out: self.reader.disk.checked_out()?,
+            ..Round::default()
+        };
         let mut stay = Vec::with_capacity(waiting.len());
         for one in waiting.drain(..) {
             // In a later round this submission may already stand: a push whose answer was lost is no conflict with itself.

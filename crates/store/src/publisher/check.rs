@@ -146,6 +146,13 @@ impl<D: Disk> Publisher<D> {
             }));
         }
         let new = edit.to.map(|to| to.oid()).transpose()?;
+        // Whatever moves or goes, a draft too: what is made anew is beneath nobody.
+        if old.is_some()
+            && old != new
+            && let Some(refusal) = candidate.checked_out(&edit.name)
+        {
+            return Ok(Some(refusal));
+        }
         candidate.set(&edit.name, old, new, edit.scope);
         Ok(None)
     }
@@ -162,9 +169,8 @@ impl<D: Disk> Publisher<D> {
                 branch: edit.branch.clone(),
             }));
         };
-        if let Some(at) = self.reader.disk.checked_out(&edit.branch)? {
-            let branch = edit.branch.clone();
-            return Ok(Err(SubmissionRefusal::CheckedOut { branch, at }));
+        if let Some(refusal) = candidate.checked_out(&edit.branch) {
+            return Ok(Err(refusal));
         }
         // Only the package's own directory is compared: others may have published to the same branch meanwhile, and
         // that is no conflict.
@@ -247,6 +253,15 @@ impl Candidate<'_> {
                 scope,
             },
         );
+    }
+
+    /// Why a branch stays as it is that somebody works on.
+    fn checked_out(&self, name: &RefName) -> Option<SubmissionRefusal> {
+        let at = self.round.checked_out.get(name)?;
+        Some(SubmissionRefusal::CheckedOut {
+            branch: name.clone(),
+            at: at.clone(),
+        })
     }
 
     /// A ref that would have to be a directory for this one, or the other way round.

@@ -59,6 +59,8 @@ pub(crate) struct Round {
     /// Where each ref is after the submissions checked so far.
     pub(crate) now: BTreeMap<RefName, Edit>,
     pub(crate) accepted: Vec<Accepted>,
+    /// The branches that are checked out, with where: they stay as they are.
+    pub(crate) checked_out: BTreeMap<RefName, String>,
 }
 
 impl Round {

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use model::{CommitId, File, Files, PackagePath};
 use store::conformance::World as _;
 use store::{
-    Answer, BranchEdit, CommitSpec, Content, Dir, Expect, FaultVerdict, Faults, GitOptions, Point,
-    RefEdit, RefName, RemoteSpec, Repo, Submission, Sync,
+    Answer, CommitSpec, Content, Dir, FaultVerdict, Faults, GitOptions, Point, RefEdit, RefName,
+    Repo, Submission, Sync,
 };
 
-use crate::git::{Local, url};
-use crate::local::{draft_on, files, head, main_head, name, open, who};
+use crate::git::Local;
+use crate::local::{draft_on, files, head, name, open, who};
 use crate::oracle::{available, fsck, git, output};
 
 async fn drop_draft(repo: &dyn Repo, dir: &str, at: CommitId) {
@@ -422,69 +422,4 @@ async fn what_was_borrowed_from_a_repository_that_is_gone_is_missed() {
     // A look that cannot open what is left says so; one that can has noticed.
     let noticed = repo.tidied().map_or(true, |now| now > before);
     assert!(noticed);
-}
-
-/// As git refuses a push to a branch that is checked out: the next commit there would take back what was written.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_branch_that_is_checked_out_is_not_moved() {
-    if !available() {
-        return;
-    }
-    let world = Local::new(GitOptions::default());
-    let repo = open(&world).await;
-    let before = main_head(&*repo);
-    let beside = world.path().with_file_name("beside");
-    let at = beside.display().to_string();
-    let draft = draft_on(&*repo, "app").await;
-    let dir = Dir::parse("app").unwrap();
-    let tree = repo
-        .subtree(repo.commit(draft).unwrap().tree, &dir)
-        .unwrap();
-    git(&world.path(), &["worktree", "add", "-q", &at, "main"]);
-    let publish = || Submission {
-        branch: Some(BranchEdit {
-            branch: RefName::branch("main").unwrap(),
-            dir: dir.clone(),
-            content: tree,
-            expect: Expect::Absent,
-            second_parent: Some(draft),
-            author: who(),
-            committer: who(),
-            message: "approved".to_owned(),
-            tags: Vec::new(),
-        }),
-        ..Submission::default()
-    };
-    let told = match repo.submit(publish()).await.unwrap() {
-        Answer::Refused(refusal) => refusal,
-        other => panic!("{other:?}"),
-    };
-    assert!(told.to_string().contains("is checked out in"), "{told}");
-    assert!(told.to_string().contains(&at), "{told}");
-    assert_eq!(main_head(&*repo), before);
-    // A draft is nobody's way.
-    draft_on(&*repo, "shop").await;
-    git(&beside, &["switch", "-q", "--detach"]);
-    let answer = repo.submit(publish()).await.unwrap();
-    assert!(matches!(answer, Answer::Published(_)), "{answer:?}");
-    assert_ne!(main_head(&*repo), before);
-}
-
-/// The git directory of a clone with files serves as an upstream only, by whatever path.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_git_directory_of_a_working_tree_is_not_written() {
-    if !available() {
-        return;
-    }
-    let world = Local::new(GitOptions::default());
-    let repo = open(&world).await;
-    draft_on(&*repo, "app").await;
-    let clone = world.path().with_file_name("clone");
-    let at = clone.display().to_string();
-    git(&world.path(), &["clone", "-q", ".", &at]);
-    for path in [clone.clone(), clone.join(".git")] {
-        let spec = RemoteSpec::new(url(&path));
-        let repo = world.store().open(spec).await.unwrap();
-        assert!(!repo.writable(), "{}", path.display());
-    }
 }

@@ -48,3 +48,4 @@ mod push;
 mod sim;
 mod tls;
 mod told;
+mod worktrees;
