@@ -61,6 +61,7 @@ impl GitDisk {
         limits: &Limits,
     ) -> Result<Self> {
         let objects = place.git_dir.join("objects");
+        place.fence.check_git_dir(&place.git_dir)?;
         if place.writable {
             pack::sweep(&objects);
             std::fs::create_dir_all(objects.join("pack"))
@@ -73,7 +74,8 @@ impl GitDisk {
             limits.refs.saturating_mul(times),
             limits.ref_bytes.saturating_mul(times as u64),
         );
-        let refs = RefFiles::new(&place.git_dir, claims, place.sync, bounds);
+        let refs =
+            RefFiles::new(&place.git_dir, claims, place.sync, bounds).within(place.fence.clone());
         if place.writable {
             refs.release()?;
         }
@@ -108,7 +110,9 @@ impl GitDisk {
         Ok(())
     }
 
+    /// Whether the repository is there, and leads nowhere else: asked at each look.
     fn exists(&self) -> Result<()> {
+        self.place.fence.check_git_dir(&self.place.git_dir)?;
         if self.place.git_dir.join("HEAD").is_file() {
             return Ok(());
         }

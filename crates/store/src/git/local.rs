@@ -48,23 +48,88 @@ impl Local {
     }
 }
 
-/// The fence of one repository: what it borrows objects from is opened as it is, and lies inside, too.
+/// The fence of one repository: what it borrows objects from is opened as it is, and lies inside, as does whatever a link in it leads to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fence(pub(super) Option<(String, Local)>);
 
+/// What is taken from a directory of objects.
+pub(crate) const OBJECTS: &str = "objects";
+/// What is taken from a directory of refs.
+pub(crate) const REFS: &str = "refs";
+
+/// What git and we open by name in a git directory, whatever else is in it, and what is taken from there.
+const OPENED: [(&str, &[&str]); 3] = [
+    (
+        OBJECTS,
+        &[
+            "objects",
+            "objects/pack",
+            "objects/info",
+            "objects/info/alternates",
+        ],
+    ),
+    (
+        REFS,
+        &[
+            "HEAD",
+            "refs",
+            "refs/heads",
+            "refs/tags",
+            "packed-refs",
+            "worktrees",
+        ],
+    ),
+    (
+        "settings",
+        &["config", "config.worktree", "commondir", "shallow"],
+    ),
+];
+
 impl Fence {
-    /// Whether objects may be read from a directory that the repository leads to.
-    pub(crate) fn check(&self, objects: &Path) -> Result<()> {
+    /// Whether something may be read from a place that the repository leads to.
+    pub(crate) fn check(&self, what: &str, place: &Path) -> Result<()> {
         let Some((url, local)) = &self.0 else {
             return Ok(());
         };
-        local.check(url, objects).map_err(|error| match error {
+        local.check(url, place).map_err(|error| match error {
             Error::Outside { url, why } => Error::Outside {
-                why: format!("it takes objects from {}: {why}", objects.display()),
+                why: format!("it takes {what} from {}: {why}", place.display()),
                 url,
             },
             other => other,
         })
+    }
+
+    /// The same of what stands under these names in a directory, where it is a link: the rest lies where the directory does.
+    pub(crate) fn check_links(
+        &self,
+        what: &str,
+        dir: &Path,
+        names: impl IntoIterator<Item = impl AsRef<Path>>,
+    ) -> Result<()> {
+        if self.0.is_none() {
+            return Ok(());
+        }
+        for name in names {
+            let place = dir.join(name);
+            if place.is_symlink() {
+                self.check(what, &place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a git directory before anything is opened in it: whoever owns it may have put links there at any time.
+    pub(crate) fn check_git_dir(&self, dir: &Path) -> Result<()> {
+        if self.0.is_none() {
+            return Ok(());
+        }
+        // It, or a directory above it, may have become a link since it was opened.
+        if dir.canonicalize().ok().as_deref() != Some(dir) {
+            self.check(OBJECTS, dir)?;
+        }
+        let mut all = OPENED.iter();
+        all.try_for_each(|(what, names)| self.check_links(what, dir, *names))
     }
 }
 

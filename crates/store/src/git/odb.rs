@@ -100,6 +100,10 @@ impl Seen {
             if name == SEVERAL.as_bytes() {
                 return Ok(false);
             }
+            // What stands under a known name may be a link by now.
+            if entry.file_type().is_symlink() {
+                return Ok(false);
+            }
             if !(name.ends_with(b".pack") || name.ends_with(b".idx")) {
                 continue;
             }
@@ -137,11 +141,13 @@ impl Seen {
 struct Opened {
     store: Arc<gix_odb::Store>,
     readers: Mutex<Vec<Reader>>,
+    /// The directories of objects that it reads.
+    places: Vec<PathBuf>,
 }
 
 impl Opened {
     fn new(objects: &Path, fence: &Fence, most: usize) -> Result<Arc<Self>> {
-        plain::check_objects(objects, fence)?;
+        let places = plain::check_objects(objects, fence)?;
         let options = init::Options {
             slots: init::Slots::AsNeededByDiskState {
                 multiplier: 1.5,
@@ -158,6 +164,7 @@ impl Opened {
         Ok(Arc::new(Self {
             store: Arc::new(store),
             readers: Mutex::default(),
+            places,
         }))
     }
 
@@ -221,6 +228,7 @@ impl Odb {
             seen.changed = settled.then_some(changed);
             return Ok(());
         }
+        plain::check_packs(&dir, &self.fence)?;
         let packs = match Seen::packs(&dir) {
             Ok(packs) => packs,
             Err(e) if e.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
@@ -288,17 +296,12 @@ impl Odb {
 
     /// What an object is and how many bytes it has, by its header.
     pub(crate) fn header(&self, id: &ObjectId) -> Result<Option<(Kind, u64)>> {
-        let path = self.loose(id);
-        plain::check(&path).map_err(|e| Error::io(format!("read {}", path.display()), e))?;
+        let name = id.to_string();
+        for place in &self.opened().places {
+            plain::check_loose(place, &name, &self.fence)?;
+        }
         let look = |reader: &Reader| reader.try_header(id).map(|h| h.map(|h| (h.kind, h.size)));
         self.again(id, look)
-    }
-
-    /// Where an object lies that is a file of its own.
-    fn loose(&self, id: &ObjectId) -> PathBuf {
-        let name = id.to_string();
-        let (dir, file) = name.split_at(2);
-        self.objects.join(dir).join(file)
     }
 
     /// Reads an object whole, unless its header says that it is too large: a megabyte of a pack may be a gigabyte.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::error::{Error, Result};
-use crate::git::local::Fence;
+use crate::git::local::{Fence, OBJECTS};
 
 /// Bytes of a configuration, or of a list of alternates.
 pub(crate) const TEXT: u64 = 1 << 20;
@@ -80,23 +80,42 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
 }
 
 /// Looks at the files of a directory of objects that are opened by name, and at those of the directories that it borrows
-/// from.
-pub(crate) fn check_objects(objects: &Path, fence: &Fence) -> Result<()> {
-    let (mut left, mut seen) = (vec![objects.to_owned()], 0);
+/// from. All these directories, itself first.
+pub(crate) fn check_objects(objects: &Path, fence: &Fence) -> Result<Vec<PathBuf>> {
+    let (mut left, mut seen) = (vec![objects.to_owned()], Vec::new());
     while let Some(dir) = left.pop() {
-        seen += 1;
-        if seen > ALTERNATES {
+        if seen.len() >= ALTERNATES {
             return Err(Error::TooLarge {
                 what: format!("number of alternates of {}", objects.display()),
                 limit: ALTERNATES as u64,
-                found: seen as u64,
+                found: seen.len() as u64 + 1,
             });
         }
-        fence.check(&dir)?;
-        check_packs(&dir.join("pack"))?;
+        fence.check(OBJECTS, &dir)?;
+        fence.check_links(OBJECTS, &dir, ["pack", "info", "info/alternates"])?;
+        check_packs(&dir.join("pack"), fence)?;
         left.extend(lenders(objects, &dir)?);
+        seen.push(dir);
     }
-    Ok(())
+    Ok(seen)
+}
+
+/// Looks at a file of a directory of objects that holds one of them, before it is opened by name.
+pub(crate) fn check_loose(objects: &Path, name: &str, fence: &Fence) -> Result<()> {
+    let (dir, file) = name.split_at(2);
+    let dir = objects.join(dir);
+    let path = dir.join(file);
+    let failed = |e| Error::io(format!("read {}", path.display()), e);
+    match fs::symlink_metadata(&path) {
+        Ok(found) if found.is_file() => fence.check_links(OBJECTS, objects, [dir]),
+        Ok(found) if found.is_symlink() => {
+            fence.check_links(OBJECTS, objects, [&dir, &path])?;
+            check(&path).map_err(failed)
+        }
+        Ok(_) => Err(failed(no_file())),
+        Err(e) if is_absent(&e) => Ok(()),
+        Err(e) => Err(failed(e)),
+    }
 }
 
 /// The directories of objects that one of them borrows from. Relative ones are read from where the first list lies.
@@ -115,7 +134,8 @@ pub(crate) fn lenders(first: &Path, objects: &Path) -> Result<Vec<PathBuf>> {
     Ok(named.collect())
 }
 
-fn check_packs(dir: &Path) -> Result<()> {
+/// Looks at the files of a directory of packs: what stands under their names may be links, pipes or devices.
+pub(crate) fn check_packs(dir: &Path, fence: &Fence) -> Result<()> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(e) if is_absent(&e) => return Ok(()),
@@ -129,6 +149,7 @@ fn check_packs(dir: &Path) -> Result<()> {
             continue;
         }
         let path = entry.path();
+        fence.check_links(OBJECTS, dir, [&path])?;
         check(&path).map_err(|e| Error::io(format!("read {}", path.display()), e))?;
     }
     Ok(())

@@ -14,6 +14,7 @@ use gix::ObjectId;
 use crate::RefName;
 use crate::disk::{RawEdit, View};
 use crate::error::{Error, Result};
+use crate::git::local::{Fence, REFS};
 use crate::git::lockfile::{Claims, sync_dir};
 use crate::git::packed::{Packed, PackedFile};
 use crate::git::plain;
@@ -25,6 +26,8 @@ pub(crate) struct RefFiles {
     dir: PathBuf,
     claims: Claims,
     packed: PackedFile,
+    /// Where links in it may lead.
+    fence: Fence,
     sync: bool,
     /// Refs that there may be.
     most: usize,
@@ -45,12 +48,24 @@ impl RefFiles {
             dir: git_dir.to_owned(),
             claims: Claims::new(claims),
             packed,
+            fence: Fence::default(),
             sync,
             most: bounds.0,
             dirty: Mutex::default(),
             lingers: AtomicBool::new(false),
             broken: Mutex::default(),
         }
+    }
+
+    /// The same, of which no link leads out of this.
+    pub(crate) fn within(self, fence: Fence) -> Self {
+        Self { fence, ..self }
+    }
+
+    /// Looks at the way to a ref: somebody may have put a link there, through which it would be read or written elsewhere.
+    fn check_way(&self, name: &RefName) -> Result<()> {
+        let way = name.ancestors().chain([name.as_str()]);
+        self.fence.check_links(REFS, &self.dir, way)
     }
 
     /// Removes the locks that a crash of ours left behind.
@@ -95,6 +110,9 @@ impl RefFiles {
             let Some(name) = name.to_str().map(|name| format!("{at}/{name}")) else {
                 continue;
             };
+            if entry.file_type().is_ok_and(|t| t.is_symlink()) {
+                self.fence.check_links(REFS, &self.dir, [&name])?;
+            }
             if entry.file_type().is_ok_and(|t| t.is_dir()) {
                 self.walk(&name, found, broken)?;
             } else if let Ok(name) = RefName::parse(&name) {
@@ -145,6 +163,7 @@ impl RefFiles {
     }
 
     fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
+        self.check_way(name)?;
         match self.loose(name.as_str())? {
             Some(id) => Ok(Some(id)),
             None => Ok(self.packed.load()?.get(name.as_str())),
@@ -256,6 +275,7 @@ pub(crate) struct RefView<'a> {
 
 impl View for RefView<'_> {
     fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
+        self.refs.check_way(name)?;
         match self.refs.loose(name.as_str())? {
             Some(id) => Ok(Some(id)),
             None => Ok(self.packed.get(name.as_str())),
@@ -283,6 +303,7 @@ impl View for RefView<'_> {
     /// Loose refs are read first, as packing moves refs the other way.
     fn below(&self, dir: &RefName) -> Result<BTreeMap<RefName, ObjectId>> {
         let (mut loose, mut broken) = (BTreeMap::new(), BTreeMap::new());
+        self.refs.check_way(dir)?;
         if self.refs.dir.join(dir.as_str()).is_dir() {
             self.refs.walk(dir.as_str(), &mut loose, &mut broken)?;
         }

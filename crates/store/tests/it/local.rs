@@ -50,7 +50,11 @@ pub(crate) fn main_head(repo: &dyn Repo) -> CommitId {
 
 /// A draft as a submission, with an intent.
 pub(crate) fn one(repo: &dyn Repo, dir: &str) -> (CommitId, Submission) {
-    let base = main_head(repo);
+    one_at(repo, dir, main_head(repo))
+}
+
+/// The same on a commit.
+pub(crate) fn one_at(repo: &dyn Repo, dir: &str, base: CommitId) -> (CommitId, Submission) {
     let written = repo
         .write(CommitSpec {
             base: Some(base),

@@ -41,6 +41,7 @@ mod http;
 mod kill;
 mod limits;
 mod local;
+mod links;
 mod memory;
 mod mirror;
 mod oracle;

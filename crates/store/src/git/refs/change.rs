@@ -51,6 +51,7 @@ impl RefFiles {
         edits: &[RawEdit],
         each: &mut dyn FnMut() -> Result<()>,
     ) -> Result<(Moved, usize)> {
+        edits.iter().try_for_each(|e| self.check_way(&e.name))?;
         let packed = self.packed.load()?;
         // One file that is replaced needs one sync, however many refs are in it; loose ones need one each.
         let many = edits.len() > 4 + packed.refs.len() / 1_000;
