@@ -67,6 +67,10 @@ fn failed(error: PortError) -> CredentialError {
 
 #[async_trait]
 impl Credentials for FromSecret {
+    fn tenant(&self) -> Arc<str> {
+        Arc::from(self.namespace.as_str())
+    }
+
     async fn credential(&self, _url: &str) -> Result<Credential, CredentialError> {
         let Some(name) = &self.name else {
             return Ok(Credential::None);

@@ -5,6 +5,8 @@
 //! `*_durable` sibling, so that the order of effects stands in one place (`batch`).
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use gix::ObjectId;
@@ -95,6 +97,9 @@ impl PushStep<'_> {
 /// Whose credentials a request carries: those of the handle that asked for it.
 pub(crate) type Who = Arc<dyn Credentials>;
 
+/// The wait for a fetch.
+pub(crate) type Turn = Pin<Box<dyn Future<Output = Result<Box<dyn Send>>> + Send>>;
+
 /// Point lookups of refs during one batch.
 pub(crate) trait View {
     /// The value of a ref, tags not followed.
@@ -109,8 +114,10 @@ pub(crate) trait View {
 pub(crate) trait Upstream {
     /// One atomic push with a lease for each ref. An error means: surely nothing was taken.
     fn push(&self, step: &PushStep<'_>, who: &Who) -> Result<Pushed>;
-    /// Brings branches, tags and objects here; refs that are gone there go here.
+    /// Brings branches, tags and objects here; refs that are gone there go here. [`crate::Error::Busy`] if others do so, as many as may.
     fn fetch(&self, who: &Who) -> Result<()>;
+    /// Waits until a fetch may begin; it may as long as what is answered is held.
+    fn turn(&self, who: &Who) -> Turn;
 }
 
 pub(crate) trait Disk: Send + Sync + 'static {

@@ -162,6 +162,14 @@ pub enum Error {
         /// What was said, credentials removed.
         text: String,
     },
+    /// As many fetches are under way as there may be at once.
+    #[error(
+        "cannot fetch from {url} now: as many fetches are under way as there may be at once, in all or of this namespace; it is tried again"
+    )]
+    Busy {
+        /// The remote.
+        url: String,
+    },
     /// The remote asks who comes, and took nobody's word for it.
     #[error("cannot {attempt} {url}: it asks for credentials and none were accepted")]
     Unauthenticated {
@@ -218,7 +226,7 @@ impl Error {
     /// worth another try.
     pub fn is_away(&self) -> bool {
         match self {
-            Self::NoRepository { .. } | Self::Gone { .. } => true,
+            Self::NoRepository { .. } | Self::Gone { .. } | Self::Busy { .. } => true,
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
             Self::Remote { class, .. } => matches!(class, Class::Unavailable | Class::NotFound),
             _ => false,
@@ -259,7 +267,10 @@ impl Error {
                 std::io::ErrorKind::PermissionDenied => Class::Denied,
                 _ => Class::Unavailable,
             },
-            Self::Locked { .. } | Self::Journal { .. } | Self::Stopped { .. } => Class::Unavailable,
+            Self::Locked { .. }
+            | Self::Journal { .. }
+            | Self::Busy { .. }
+            | Self::Stopped { .. } => Class::Unavailable,
             Self::Remote { class, .. } => *class,
         }
     }

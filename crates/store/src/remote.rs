@@ -150,6 +150,11 @@ pub struct CredentialError {
 /// Where credentials come from: asked anew for each attempt, so that a rotation is seen at once.
 #[async_trait]
 pub trait Credentials: Send + Sync {
+    /// Whose they are: what is bounded for all tenants together is shared among them.
+    fn tenant(&self) -> Arc<str> {
+        Arc::from("")
+    }
+
     /// The credential for this URL.
     async fn credential(&self, url: &str) -> Result<Credential, CredentialError>;
 

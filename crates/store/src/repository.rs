@@ -70,6 +70,33 @@ pub(crate) struct Shared<D> {
     pub(crate) who: Who,
 }
 
+/// How often somebody waits for a place among the fetches that run at once.
+pub(crate) const WAITS: usize = 3;
+
+impl<D: Disk> Shared<D> {
+    /// Has the writer fetch; where others do, as many as may, its turn is waited for here, where nobody waits for us.
+    async fn bring(&self) -> Result<()> {
+        let (repository, who) = (&self.repository, &self.who);
+        let fetch = || {
+            let job = |answer| Job::Fetch(answer, Arc::clone(who));
+            repository.writer.enqueue(None, job)
+        };
+        let mut done = fetch().await?;
+        for _ in 0..WAITS {
+            let upstream = repository.reader.disk.upstream();
+            let turn = match &done {
+                Err(Error::Busy { .. }) => upstream.map(|upstream| upstream.turn(who)),
+                _ => None,
+            };
+            let Some(turn) = turn else { break };
+            let kept = turn.await?;
+            done = fetch().await?;
+            drop(kept);
+        }
+        done
+    }
+}
+
 #[async_trait]
 impl<D: Disk> Repo for Shared<D> {
     fn url(&self) -> &str {
@@ -98,10 +125,7 @@ impl<D: Disk> Repo for Shared<D> {
 
     async fn fetch(&self) -> Result<Arc<Refs>> {
         if self.repository.reader.disk.upstream().is_some() {
-            self.repository
-                .writer
-                .enqueue(None, |answer| Job::Fetch(answer, Arc::clone(&self.who)))
-                .await??;
+            self.bring().await?;
         }
         self.repository.reader.list_refs()
     }

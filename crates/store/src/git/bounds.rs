@@ -1,10 +1,15 @@
 //! Every conversation with a remote ends: by itself, when its time is up, or when the process is to end.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::Child;
 use tokio::sync::watch;
+
+use crate::disk::Who;
+use crate::error::{Error, Result};
+use crate::git::fetches::{Fetches, KeptPlace};
 
 /// Why a conversation was cut short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub(crate) struct Bounds {
     pub(crate) silence: Duration,
     /// Refs that a remote may tell of, and bytes in which it may do so.
     pub(crate) refs: (usize, u64),
+    /// How many fetches run beside each other.
+    pub(crate) fetches: Arc<Fetches>,
     /// Whether everything is to end.
     pub(crate) ended: watch::Receiver<bool>,
 }
@@ -53,6 +60,22 @@ impl Bounds {
             biased;
             () = over => Err(Cut::Ended),
             done = tokio::time::timeout(self.whole, conversation) => done.map_err(|_| Cut::Late),
+        }
+    }
+
+    /// Waits until a fetch from here for these credentials' owner may begin, as long as a conversation may take; the place is
+    /// its own as long as what is answered is held.
+    pub(crate) fn turn(
+        &self,
+        url: &str,
+        who: &Who,
+    ) -> impl Future<Output = Result<KeptPlace>> + Send + use<> {
+        let (bounds, tenant, url) = (self.clone(), who.tenant(), Arc::<str>::from(url));
+        async move {
+            let kept = Arc::clone(&bounds.fetches).keep(tenant, Arc::clone(&url));
+            bounds.keep(kept).await.map_err(|_| Error::Busy {
+                url: url.to_string(),
+            })
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod disk;
+mod fetches;
 mod http;
 mod journal;
 mod layout;
@@ -19,8 +20,8 @@ mod remote;
 mod send;
 mod transport;
 mod upkeep;
-
 mod worktrees;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,12 +36,13 @@ use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::git::bounds::Bounds;
 use crate::git::disk::{DiskPaths, GitDisk};
+use crate::git::fetches::Fetches;
 use crate::git::transport::Git;
 use crate::hosts::Hosts;
 use crate::lru::{Share, lock};
 use crate::reader::Setup;
 use crate::remote::{RemoteSpec, UrlKind};
-use crate::repository::{Repository, Shared};
+use crate::repository::{Repository, Shared, WAITS};
 use crate::stats::Counters;
 use crate::{Limits, Repo, Store};
 
@@ -76,6 +78,8 @@ pub struct GitOptions {
     /// Whether pushes and looks go over HTTP of our own, where no proxy is configured. The program
     /// does the same, slower with every ref.
     pub direct: bool,
+    /// How many fetches bring objects at once, half of them for one tenant ([`crate::Credentials::tenant`]).
+    pub fetches: usize,
     /// New packs after which they are rolled up; 0 is never.
     pub roll_up: usize,
     /// Which local repositories may be opened at all.
@@ -96,6 +100,7 @@ impl Default for GitOptions {
             timeout: Duration::from_secs(120),
             silence: Duration::from_secs(30),
             direct: true,
+            fetches: Fetches::usual(),
             roll_up: 48,
             local: Local::default(),
             hosts: None,
@@ -129,6 +134,7 @@ pub struct GitStore {
     options: GitOptions,
     slots: Mutex<BTreeMap<String, Arc<Slot>>>,
     share: Share,
+    fetches: Arc<Fetches>,
     /// Whether all conversations with remotes are to end.
     ended: watch::Sender<bool>,
 }
@@ -138,6 +144,7 @@ impl GitStore {
     pub fn new(data: impl Into<PathBuf>, options: GitOptions) -> Self {
         Self {
             data: data.into(),
+            fetches: Arc::new(Fetches::new(options.fetches)),
             options,
             slots: Mutex::default(),
             share: Share::default(),
@@ -209,12 +216,8 @@ impl GitStore {
             dir: git_dir.clone(),
             home: home.clone(),
             url: url.to_owned(),
-            bounds: Bounds {
-                whole: self.options.timeout,
-                silence: self.options.silence,
-                refs: (self.options.limits.refs, self.options.limits.ref_bytes),
-                ended: self.ended.subscribe(),
-            },
+            bounds: self.bounds(),
+            memory: transport::USUAL,
             runtime: tokio::runtime::Handle::current(),
         };
         let place = DiskPaths {
@@ -237,6 +240,39 @@ impl GitStore {
             counters,
         };
         Repository::new(disk, setup)
+    }
+
+    /// What every conversation with a remote keeps to.
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            whole: self.options.timeout,
+            silence: self.options.silence,
+            refs: (self.options.limits.refs, self.options.limits.ref_bytes),
+            fetches: Arc::clone(&self.fetches),
+            ended: self.ended.subscribe(),
+        }
+    }
+
+    /// The repository of a slot, ready for reads and, as far as its remote can be asked, for writes.
+    async fn opened(
+        &self,
+        slot: &Slot,
+        (url, kind): (&str, &UrlKind),
+        spec: &RemoteSpec,
+    ) -> Result<Arc<Repository<GitDisk>>> {
+        let turn = slot.turn.lock().await;
+        let (repository, ready) = self.repository(slot, url, kind, spec)?;
+        let (opened, who) = (Arc::clone(&repository), Arc::clone(&spec.credentials));
+        blocking(move || match ready {
+            // Whoever opens a mirror must be welcome at the remote: it is not a way around.
+            true => opened.reader.disk.welcome(&who),
+            // A mirror that never saw the remote does.
+            false => opened.put_right(opened.reader.disk.is_new_mirror()?, &who),
+        })
+        .await?;
+        slot.ready(&repository);
+        drop(turn);
+        Ok(repository)
     }
 
     /// What a local repository may lead to; a mirror of ours leads to nothing else.
@@ -288,18 +324,16 @@ impl Store for GitStore {
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
         let (url, kind) = self.place(&spec)?;
         let slot = self.slot(&url);
-        let turn = slot.turn.lock().await;
-        let (repository, ready) = self.repository(&slot, &url, &kind, &spec)?;
-        let (opened, who) = (Arc::clone(&repository), Arc::clone(&spec.credentials));
-        blocking(move || match ready {
-            // Whoever opens a mirror must be welcome at the remote: it is not a way around.
-            true => opened.reader.disk.welcome(&who),
-            // A mirror that never saw the remote does.
-            false => opened.put_right(opened.reader.disk.is_new_mirror()?, &who),
-        })
-        .await?;
-        slot.ready(&repository);
-        drop(turn);
+        let mut opened = self.opened(&slot, (&url, &kind), &spec).await;
+        for _ in 0..WAITS {
+            if !matches!(opened, Err(Error::Busy { .. })) {
+                break;
+            }
+            let kept = self.bounds().turn(&url, &spec.credentials).await?;
+            opened = self.opened(&slot, (&url, &kind), &spec).await;
+            drop(kept);
+        }
+        let repository = opened?;
         repository.ensure_branch(&spec).await?;
         Ok(Arc::new(Shared {
             repository,

@@ -10,10 +10,11 @@ use gix::ObjectId;
 use model::Class;
 
 use crate::RefName;
-use crate::disk::{Moved, PushStep, Pushed, RawEdit, RawRefs, Upstream, Who};
+use crate::disk::{Moved, PushStep, Pushed, RawEdit, RawRefs, Turn, Upstream, Who};
 use crate::error::{Error, Missing, Result};
+use crate::git::bounds::Cut;
 use crate::git::disk::GitDisk;
-use crate::git::transport::{Mute, Said};
+use crate::git::transport::{Git, Mute, Said};
 use crate::refname::mirrored;
 
 impl GitDisk {
@@ -64,9 +65,19 @@ impl GitDisk {
         input: Option<Vec<u8>>,
         who: &Who,
     ) -> Result<Said> {
-        match self.git.there(args, input, who) {
+        self.understood(attempt, args, self.git.there(args, input, who))
+    }
+
+    /// What a command said, or why it said nothing that helps.
+    fn understood(
+        &self,
+        attempt: &'static str,
+        args: &[String],
+        said: Result<Said, Mute>,
+    ) -> Result<Said> {
+        match said {
             Ok(said) if said.fine => Ok(said),
-            Ok(said) if said.err.contains("ut of memory") => match args.first() {
+            Ok(said) if said.is_out_of_memory() => match args.first() {
                 Some(first) if first == "ls-remote" => Err(self.too_many_refs(attempt)),
                 _ => {
                     let text = "git needs more than 2 GiB of memory for the objects that it sends; \
@@ -110,8 +121,28 @@ impl GitDisk {
             &self.git.url,
         ]
         .map(str::to_owned);
-        self.ask("fetch from", &args, Some(lines.into_bytes()), who)?;
+        self.fetch_objects(&args, &lines, who)?;
         self.odb.note_pack(&first)
+    }
+
+    /// Runs a fetch once there is a place for it: with little memory, as the most need, and with more, one of all at a time, where that
+    /// does not do.
+    fn fetch_objects(&self, args: &[String], lines: &str, who: &Who) -> Result<()> {
+        let Git { bounds, url, .. } = &self.git;
+        let cut = |cut: Cut| self.git.error("fetch from", Class::Unavailable, cut.text());
+        let busy = || Error::Busy { url: url.clone() };
+        let input = || Some(lines.as_bytes().to_vec());
+        let tenant = who.tenant();
+        let wait = bounds.fetches.take(&tenant, url);
+        let place = self.git.runtime.block_on(bounds.keep(wait)).map_err(cut)?;
+        let _place = place.ok_or_else(busy)?;
+        let mut said = self.git.there(args, input(), who);
+        if matches!(&said, Ok(said) if said.is_out_of_memory()) {
+            let wait = bounds.keep(bounds.fetches.large());
+            let _large = self.git.runtime.block_on(wait).map_err(|_| busy())?;
+            said = self.git.large().there(args, input(), who);
+        }
+        self.understood("fetch from", args, said).map(drop)
     }
 
     fn moved_refs(&self, theirs: &RawRefs) -> Result<Vec<RawEdit>> {
@@ -178,6 +209,11 @@ impl Upstream for GitDisk {
             Err(Mute::Cut(_) | Mute::Much) => Ok(Pushed::Unheard),
             Err(Mute::Start(error)) => Err(error),
         }
+    }
+
+    fn turn(&self, who: &Who) -> Turn {
+        let turn = self.git.bounds.turn(&self.git.url, who);
+        Box::pin(async move { Ok(Box::new(turn.await?) as Box<dyn Send>) })
     }
 
     fn fetch(&self, who: &Who) -> Result<()> {

@@ -25,8 +25,9 @@ use crate::remote::Credential;
 
 /// Runs a program with a bound on memory, which it hands on to what it starts.
 const BOUNDED: &str = "ulimit -d \"$0\" && exec \"$@\"";
-/// Bytes for any command, and for one that only lists refs (beside those).
+/// Bytes for any command, for a fetch unless it needs more, and for one that only lists refs (beside those).
 const MEMORY: u64 = 2 << 30;
+pub(crate) const USUAL: u64 = 512 << 20;
 const MEMORY_OF_A_LOOK: u64 = 128 << 20;
 
 /// The program, one git directory, one remote.
@@ -38,6 +39,8 @@ pub(crate) struct Git {
     pub(crate) home: PathBuf,
     pub(crate) url: String,
     pub(crate) bounds: Bounds,
+    /// Bytes that a fetch may have.
+    pub(crate) memory: u64,
     pub(crate) runtime: tokio::runtime::Handle,
 }
 
@@ -46,6 +49,14 @@ pub(crate) struct Said {
     pub(crate) fine: bool,
     pub(crate) out: String,
     pub(crate) err: String,
+}
+
+impl Said {
+    /// Whether it needs more memory than it may have.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        let known = ["ut of memory", "unable to create thread"];
+        !self.fine && known.iter().any(|part| self.err.contains(part))
+    }
 }
 
 /// Why nothing, or nothing certain, was said.
@@ -67,6 +78,14 @@ struct Secret {
 }
 
 impl Git {
+    /// The same, with as much memory as any command may have.
+    pub(crate) fn large(&self) -> Self {
+        Self {
+            memory: MEMORY,
+            ..self.clone()
+        }
+    }
+
     /// Runs a command on the git directory, without a remote.
     pub(crate) fn here(&self, args: &[&str], input: Option<Vec<u8>>) -> Result<String> {
         if self.bounds.are_over() {
@@ -281,6 +300,7 @@ impl Git {
         let (_, bytes) = self.bounds.refs;
         let most = match args.first().map(String::as_str) {
             Some("ls-remote") => MEMORY_OF_A_LOOK.saturating_add(bytes.saturating_mul(4)),
+            Some("fetch") => self.memory,
             _ => MEMORY,
         };
         (most >> 10).to_string()
@@ -409,8 +429,10 @@ mod tests {
                 whole: Duration::from_secs(1),
                 silence: Duration::from_secs(1),
                 refs: (1, 1 << 20),
+                fetches: Arc::new(crate::git::fetches::Fetches::new(1)),
                 ended: tokio::sync::watch::Sender::new(false).subscribe(),
             },
+            memory: USUAL,
             runtime: tokio::runtime::Handle::current(),
         };
         let (one, two): (Who, Who) = (Arc::new(Trusts("one")), Arc::new(Trusts("two")));
@@ -420,6 +442,10 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&first).unwrap(), "one");
         assert_eq!(std::fs::read_to_string(&second).unwrap(), "two");
         assert_eq!(first, third);
+        let memory = |git: &Git, what: &str| git.memory(&[what.to_owned()]).parse::<u64>();
+        let fetch = memory(&git, "fetch").unwrap();
+        assert_eq!(fetch, USUAL >> 10);
+        assert_eq!(memory(&git.large(), "fetch"), Ok(2 << 20));
         // A crash left half of it.
         std::fs::write(&first, "o").unwrap();
         git.secret(&one).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::MemoryDisk;
 use super::site::Site;
-use crate::disk::{PushStep, Pushed, Upstream, Who};
+use crate::disk::{PushStep, Pushed, Turn, Upstream, Who};
 use crate::error::Result;
 use crate::lru::lock;
 use crate::refname::mirrored;
@@ -98,6 +98,10 @@ impl Upstream for MemoryDisk {
             Delivery::Half => Pushed::Unheard,
             _ => Pushed::Taken,
         })
+    }
+
+    fn turn(&self, _who: &Who) -> Turn {
+        Box::pin(async { Ok(Box::new(()) as Box<dyn Send>) })
     }
 
     fn fetch(&self, _who: &Who) -> Result<()> {
