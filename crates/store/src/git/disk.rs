@@ -64,6 +64,9 @@ impl GitDisk {
         place.fence.check_git_dir(&place.git_dir)?;
         if place.writable {
             pack::sweep(&objects);
+            if place.remote {
+                pack::sweep_broken_off(&objects);
+            }
             std::fs::create_dir_all(objects.join("pack"))
                 .map_err(|e| Error::io(format!("make {}/pack", objects.display()), e))?;
         }

@@ -344,6 +344,29 @@ impl Drop for Keep {
     }
 }
 
+/// How long after its last byte a pack that git was receiving is nobody's: no conversation lasts as long.
+const BROKEN_OFF: Duration = Duration::from_secs(300);
+
+/// What git calls a pack, and its index, while they come.
+const COMING: [&str; 2] = ["tmp_pack_", "tmp_idx_"];
+
+/// Removes what fetches that broke off left in a mirror: git leaves it to a gc that finds it weeks later, and each try would leave as
+/// much again.
+pub(crate) fn sweep_broken_off(objects: &Path) {
+    let Ok(entries) = fs::read_dir(objects.join("pack")) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let written = entry.metadata().and_then(|found| found.modified());
+        let old = written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > BROKEN_OFF));
+        if old && COMING.iter().any(|prefix| name.starts_with(prefix)) {
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+}
+
 /// Removes what a crash left: packs that nobody ever saw, and what kept those whose refs were about to move.
 pub(crate) fn sweep(objects: &Path) {
     let Ok(entries) = fs::read_dir(objects.join("pack")) else {
@@ -359,5 +382,31 @@ pub(crate) fn sweep(objects: &Path) {
         if keep && Keep::is_stale(&entry.path()) {
             drop(fs::remove_file(entry.path()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packs_of_fetches_that_broke_off_go_and_no_others() {
+        let root = tempfile::tempdir().unwrap();
+        let packs = root.path().join("pack");
+        fs::create_dir(&packs).unwrap();
+        let old = std::time::SystemTime::now() - BROKEN_OFF * 2;
+        let all = ["tmp_pack_a", "tmp_idx_a", "pack-1.pack", "pack-1.idx"];
+        for name in all {
+            let file = File::create(packs.join(name)).unwrap();
+            file.set_modified(old).unwrap();
+        }
+        File::create(packs.join("tmp_pack_b")).unwrap();
+        sweep_broken_off(root.path());
+        let mut left: Vec<String> = fs::read_dir(&packs)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["pack-1.idx", "pack-1.pack", "tmp_pack_b"]);
     }
 }

@@ -142,7 +142,11 @@ impl GitDisk {
             let _large = self.git.runtime.block_on(wait).map_err(|_| busy())?;
             said = self.git.large().there(args, input(), who);
         }
-        self.understood("fetch from", args, said).map(drop)
+        let done = self.understood("fetch from", args, said).map(drop);
+        if done.is_err() {
+            super::pack::sweep_broken_off(&self.place.git_dir.join("objects"));
+        }
+        done
     }
 
     fn moved_refs(&self, theirs: &RawRefs) -> Result<Vec<RawEdit>> {
