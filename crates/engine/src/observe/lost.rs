@@ -30,14 +30,19 @@ pub(super) fn lost_tag(
     if base_of(revisions).is_some() {
         return Ok(None);
     }
+    let head = revisions.iter().find(|r| r.placeholder);
+    let based_on = based_on(variant, revisions);
+    if head.is_none() && based_on.is_none() {
+        return Ok(None);
+    }
     let package = &variant.spec.downstream.package;
     // A list that came late may hide the record of a tag that is there.
     if discover::is_numbered(open, package)? {
         return Ok(None);
     }
     // Who takes the directory away, too, wants nothing of it; what an open draft took over of it is the draft's.
-    let Some(head) = revisions.iter().find(|r| r.placeholder) else {
-        return Ok(based_on(variant, revisions).map(|commit| LostTag {
+    let Some(head) = head else {
+        return Ok(based_on.map(|commit| LostTag {
             tag: None,
             commit,
             revision: None,
@@ -59,7 +64,7 @@ pub(super) fn lost_tag(
             }))
         }
         None => {
-            let Some(commit) = based_on(variant, revisions) else {
+            let Some(commit) = based_on else {
                 return Ok(None);
             };
             let deleted = !gone.is_empty();

@@ -431,9 +431,9 @@ async fn every_layer_is_named() {
     );
 }
 
-/// A script may do anything at any time: it is not run for a question, and what is its work cannot be told from others'.
+/// A script is run again where the functions of its namespace run, and is believed where that gives what is recorded.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_made_again_is_said_to_be_unknown() {
+async fn what_a_script_wrote_is_told() {
     let script = "for resource in ctx.resource_list['items']:\n  resource['metadata'].setdefault('annotations', {})['script'] = 'ran'\n";
     let mutators = json!([{ "name": "script", "image": "ghcr.io/kptdev/krm-functions-catalog/starlark:v0.5.5",
         "configMap": { "source": script } }]);
@@ -446,10 +446,15 @@ async fn what_cannot_be_made_again_is_said_to_be_unknown() {
                 (
                     "deployment.yaml",
                     "metadata.annotations.script",
-                    "machine",
-                    "layer unknown",
+                    "function",
+                    "starlark:v0.5.5",
                 ),
-                ("deployment.yaml", "kind", "machine", "layer unknown"),
+                (
+                    "deployment.yaml",
+                    "kind",
+                    "upstream",
+                    "web/v1 of blueprints (",
+                ),
                 ("deployment.yaml", "spec.replicas", "person", ""),
             ],
         )

@@ -257,10 +257,12 @@ async fn why_says_what_is_waited_for() {
     let answer = why("packagevariant/web");
     let seen = "- downstream deploy.web.packagevariant-1 (Draft), ours\n";
     assert!(answer.out.contains(seen), "{}", answer.out);
-    let waits = "state: draft to propose\n- 'deploy.web.packagevariant-1' waits to be proposed\n  hint: offshoot rpkg propose deploy.web.packagevariant-1\n";
+    let waits = "- 'deploy.web.packagevariant-1' waits to be proposed\n  hint: offshoot rpkg propose deploy.web.packagevariant-1\n";
     let rest = "next: rest, until a person acts\n";
     assert!(
-        answer.out.contains(waits) && answer.out.ends_with(rest),
+        answer.out.contains("state: draft to propose\n")
+            && answer.out.contains(waits)
+            && answer.out.ends_with(rest),
         "{}",
         answer.out
     );

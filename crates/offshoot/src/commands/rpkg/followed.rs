@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn who_follows_what_is_to_be_deleted_is_named() {
-        let variant = |name: &str, follows: &str| json!({ "metadata": { "name": name }, "status": { "upstream": follows } });
+        let variant = |name: &str, follows: &str| json!({ "metadata": { "name": name }, "status": { "offshoot": { "upstream": follows } } });
         let all = [
             variant("a", "cat.web.v1"),
             variant("b", "cat.web.v2"),

@@ -268,7 +268,7 @@ mod tests {
             ] },
             "spec": { "upstream": { "repo": "cat", "package": "web" }, "downstream": { "repo": "east", "package": "web" } },
             "status": {
-                "observedGeneration": seen, "conditions": conditions(reason), "upstream": follows,
+                "observedGeneration": seen, "conditions": conditions(reason), "offshoot": { "upstream": follows },
                 "downstreamTargets": [{ "name": "east.web.v1", "workspaceName": "v1", "lifecycle": "Draft" }],
             },
         })
