@@ -33,6 +33,7 @@ pub use base::{BaseChoice, base_of, stating};
 pub use check::{Violation, check};
 pub use decide::decide;
 pub use explain::explain;
+pub use holdings::adopted_mark;
 pub use inputs::digests;
 pub use observed::{
     FailedDerivation, Feeder, Lineage, LostTag, Observed, ObservedBase, OldUpstream, Rank,

@@ -1,7 +1,6 @@
 //! What a record that is found in git gets back from its variant: the owner, labels and annotations. Git holds none of them.
 
 use model::{ObjectKey, OwnerReference};
-use plan::variant::words;
 
 use super::record;
 use crate::codec::Record;
@@ -84,7 +83,7 @@ pub(super) fn label_anew(engine: &Engine, follow: &mut Follow) {
         let variant = variant.parsed.as_ref().ok()?;
         let mut annotations = variant.spec.annotations.clone();
         // What it took over is not its to delete (V9), which the record alone said.
-        annotations.extend(words::adopted_mark(&variant.key, record));
+        annotations.extend(plan::variant::adopted_mark(&variant.key, record));
         Some((plan::variant::origin::labels(variant), annotations))
     });
     let Some((labels, annotations)) = found else {

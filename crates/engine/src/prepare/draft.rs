@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use model::marks::REJECTED_BY;
 use model::{DraftOwner, Machine, ObjectKey, PackedRenderStatus, Revision, Uid};
 use package::derive::Derived;
-use plan::variant::words::REJECTED_BY;
 use plan::variant::{CreateDraft, OnEqual, UpdateDraft};
 use store::{Opaque, RefEdit};
 

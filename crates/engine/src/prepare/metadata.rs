@@ -1,7 +1,7 @@
 //! What a step does to the record of a revision whose content stays: its lifecycle, owners, labels and annotations.
 
 use model::{Lifecycle, ObjectKey, ObjectMeta};
-use plan::variant::{RevisionRef, VariantStep, words};
+use plan::variant::{RevisionRef, VariantStep};
 
 /// What of a revision such a step may change.
 pub(crate) struct Metadata<'a> {
@@ -51,7 +51,7 @@ fn change(key: &str, step: &VariantStep, of: Metadata<'_>) {
         }
         VariantStep::Orphan { owner, .. } => {
             meta.owners.retain(|o| o.uid != *owner);
-            let mark = (words::ORPHANED_BY.to_owned(), key.to_owned());
+            let mark = (model::marks::ORPHANED_BY.to_owned(), key.to_owned());
             meta.annotations.extend([mark]);
             // Whoever proposes its deletion from now on is somebody else (V10).
             unmark(*lifecycle, meta);
@@ -65,7 +65,7 @@ fn change(key: &str, step: &VariantStep, of: Metadata<'_>) {
         } => {
             meta.owners.retain(|o| !replace.contains(&o.uid));
             meta.owners.push(owner.clone());
-            meta.annotations.remove(words::ORPHANED_BY);
+            meta.annotations.remove(model::marks::ORPHANED_BY);
             // A proposal that was rejected is over: the next one is somebody else's (V10).
             unmark(*lifecycle, meta);
             meta.labels.extend(labels.clone());
@@ -78,7 +78,7 @@ fn change(key: &str, step: &VariantStep, of: Metadata<'_>) {
 /// Takes the marks of a proposal off that does not stand any more.
 fn unmark(lifecycle: Lifecycle, meta: &mut ObjectMeta) {
     if lifecycle == Lifecycle::Published {
-        meta.annotations.remove(words::PROPOSED_BY);
-        meta.annotations.remove(words::PROPOSED_FOR);
+        meta.annotations.remove(model::marks::PROPOSED_BY);
+        meta.annotations.remove(model::marks::PROPOSED_FOR);
     }
 }

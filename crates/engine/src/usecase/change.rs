@@ -6,7 +6,6 @@ use model::marks::LATEST;
 use model::{Door, Files, Lifecycle, ObjectKey, ObjectMeta, Revision};
 use package::render::Options;
 use plan::revision::{APPROVED_CLASS, Action, EXPECTED_TREE, UpdateObserved, update as judge};
-use plan::variant::words;
 use store::Content;
 
 use super::{Caller, Input, Made, Preconditions, approve, content, delete, lifecycle};
@@ -242,12 +241,12 @@ fn note_rejection(engine: &Engine, by: &Caller, old: &Revision, new: &mut Revisi
                 variant.is_some_and(|v| w.rolls_out(&v.meta, &v.key.namespace))
             });
             if rolled {
-                let note = (words::REJECTED_BY.to_owned(), by.user.clone());
+                let note = (model::marks::REJECTED_BY.to_owned(), by.user.clone());
                 new.meta.annotations.extend([note]);
             }
         }
         (Lifecycle::Draft, Lifecycle::Proposed) => {
-            new.meta.annotations.remove(words::REJECTED_BY);
+            new.meta.annotations.remove(model::marks::REJECTED_BY);
         }
         _ => {}
     }

@@ -485,21 +485,3 @@ async fn a_package_that_another_one_took_in_is_told_of_before_an_approval() {
     assert!(said.contains("within package 'apps'"), "{said}");
     quiet(&world).await;
 }
-
-/// A strategy that refuses what people changed is a failure like any other (V6, V16): the variant says so, and rests.
-#[tokio::test(start_paused = true)]
-async fn an_upgrade_that_its_strategy_refuses_is_told() {
-    let (world, _) = published().await;
-    let mut wanted = variant("shop", "shop");
-    wanted.spec.upstream.version = UpstreamVersion::Revision(2);
-    wanted.spec.strategy = model::Strategy::FastForward;
-    world.twin.put_variant(wanted);
-    world.rest().await;
-    let (ready, why) = crate::variants::condition(&world, "shop", "Ready");
-    assert_eq!(ready, model::Status::False);
-    assert!(
-        why.contains("local package files have been modified"),
-        "{why}"
-    );
-    crate::variants::quiet(&world).await;
-}

@@ -161,7 +161,7 @@ async fn what_an_accident_left_is_taken_back_by_one_annotation() {
     }
     world.pass(12).await;
     assert_eq!(variants(&world).len(), 2);
-    let (by, set) = (words::PROPOSED_BY, words::PROPOSED_FOR);
+    let (by, set) = (model::marks::PROPOSED_BY, model::marks::PROPOSED_FOR);
     for place in &places {
         let left = world.revision(place);
         assert_eq!(left.lifecycle, Lifecycle::DeletionProposed);
@@ -196,7 +196,7 @@ async fn what_an_accident_left_is_taken_back_by_one_annotation() {
         let annotations = &back.meta.annotations;
         assert!(!annotations.contains_key(by) && !annotations.contains_key(set));
         assert!(
-            !annotations.contains_key(words::ADOPTED_BY),
+            !annotations.contains_key(model::marks::ADOPTED_BY),
             "it was the set's all along"
         );
     }

@@ -271,7 +271,7 @@ async fn a_rejected_deletion_of_what_was_left_behind_is_not_proposed_again() {
     assert_eq!(kept.lifecycle, Lifecycle::Published);
     assert_eq!(kept.meta.owners, []);
     let by = |r: &model::Revision| {
-        let mark = plan::variant::words::PROPOSED_BY;
+        let mark = model::marks::PROPOSED_BY;
         r.meta.annotations.get(mark).cloned()
     };
     assert_eq!(by(&proposed).as_deref(), Some("default/mv"));

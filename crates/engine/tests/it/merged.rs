@@ -216,3 +216,21 @@ async fn what_was_put_back_is_upgraded_again_from_where_its_lock_says_that_it_is
     assert!(all.iter().all(|part| text.contains(part)), "{text}");
     quiet(&world).await;
 }
+
+/// A strategy that refuses what people changed is a failure like any other (V6, V16): the variant says so, and rests.
+#[tokio::test(start_paused = true)]
+async fn an_upgrade_that_its_strategy_refuses_is_told() {
+    let (world, _) = published().await;
+    let mut wanted = crate::variants::variant("shop", "shop");
+    wanted.spec.upstream.version = model::UpstreamVersion::Revision(2);
+    wanted.spec.strategy = model::Strategy::FastForward;
+    world.twin.put_variant(wanted);
+    world.rest().await;
+    let (ready, why) = condition(&world, "shop", "Ready");
+    assert_eq!(ready, Status::False);
+    assert!(
+        why.contains("local package files have been modified"),
+        "{why}"
+    );
+    quiet(&world).await;
+}

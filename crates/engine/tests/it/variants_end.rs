@@ -144,7 +144,7 @@ async fn a_deletion_whose_proposal_died_before_its_record_is_still_known_as_ours
     world.restart().await;
     let cafe = world.revision("deploy.cafe.packagevariant-1");
     assert_eq!(cafe.lifecycle, Lifecycle::DeletionProposed);
-    let mark = cafe.meta.annotations.get(plan::variant::words::PROPOSED_BY);
+    let mark = cafe.meta.annotations.get(model::marks::PROPOSED_BY);
     assert!(mark.is_some(), "{:?}", cafe.meta);
     // Whoever makes the variant again takes the proposal back.
     let mut again = variant("cafe", "cafe");

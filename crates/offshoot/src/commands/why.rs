@@ -11,7 +11,6 @@ use std::fmt::Write as _;
 
 use model::{Condition, ConflictState, Lifecycle, Status};
 use plan::repository::UnreadyReason;
-use plan::variant::words;
 use serde_json::Value;
 
 use crate::cli::remote::WhyArgs;
@@ -157,7 +156,10 @@ fn deletion(object: &Value, now: Option<Lifecycle>) -> String {
     if now != Some(Lifecycle::DeletionProposed) {
         return String::new();
     }
-    let mark = api::str_at(object, &["metadata", "annotations", words::PROPOSED_BY]);
+    let mark = api::str_at(
+        object,
+        &["metadata", "annotations", model::marks::PROPOSED_BY],
+    );
     let who = mark.map_or_else(
         || "a person".to_owned(),
         |variant| format!("packagevariant '{variant}'"),
@@ -170,7 +172,7 @@ fn deletion(object: &Value, now: Option<Lifecycle>) -> String {
 
 /// Whose it was, where a variant went and left it, and how it goes.
 fn left_in_place(object: &Value, now: Option<Lifecycle>) -> String {
-    let annotations = ["metadata", "annotations", words::ORPHANED_BY];
+    let annotations = ["metadata", "annotations", model::marks::ORPHANED_BY];
     let Some(variant) = api::str_at(object, &annotations) else {
         return String::new();
     };

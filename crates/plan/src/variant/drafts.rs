@@ -12,10 +12,9 @@ use model::{
 
 use super::holdings::{Holdings, workspace_number};
 use super::inputs::Inputs;
-use super::published::{base_ref, deletion_proposed, no_lock, withdrawn};
+use super::published::{base_ref, deletion_proposed, is_put_back, no_lock, withdrawn};
 use super::status::not_ready;
 use super::stop::{Stop, again};
-use super::upstream::commit_of;
 use super::{
     BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RevisionRef, UpdateDraft,
     VariantStep, origin, retry, status, words,
@@ -75,15 +74,6 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Whether somebody published another commit of upstream in the place of what the machine had made (V1): its lock says so.
-    fn is_put_back(&self, published: &Revision) -> bool {
-        let lock = published
-            .upstream_lock
-            .as_ref()
-            .and_then(|lock| lock.commit);
-        lock.is_some_and(|at| at != commit_of(&self.inputs.upstream))
-    }
-
     /// No draft is open: is the published state behind its inputs?
     fn published(&mut self) -> Result<(), Box<Stop>> {
         let Some(base) = self.base.clone() else {
@@ -104,7 +94,8 @@ impl Work<'_> {
         let today = self.inputs.digest.as_str();
         let again = self.wanted_back(&choice.revision);
         let made_today = known.as_ref().is_some_and(|d| d.as_str() == today);
-        let is_today = (made_today && !self.is_put_back(&choice.revision)) || noted == Some(today);
+        let is_today = (made_today && !is_put_back(&choice.revision, &self.inputs.upstream))
+            || noted == Some(today);
         if is_today && !again {
             let name = &choice.revision.key.name;
             if let Some(head) = self.holdings.untagged() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Lifecycle, Revision, Uid, Variant};
+use model::{Lifecycle, ObjectKey, Revision, Uid, Variant};
 
 use super::{BaseChoice, Observed, base_of, words};
 
@@ -86,6 +86,12 @@ fn order(revision: &Revision) -> (u64, &str, &str) {
         revision.workspace.as_str(),
         revision.key.name.as_str(),
     )
+}
+
+/// What a revision in a variant's hands carries that it did not make: its workspaces are called otherwise (R50, V9).
+pub fn adopted_mark(variant: &ObjectKey, revision: &Revision) -> Option<(String, String)> {
+    let other = workspace_number(revision).is_none();
+    other.then(|| (words::ADOPTED_BY.to_owned(), words::mark(variant)))
 }
 
 /// `N` of `packagevariant-N`; anything else has none (R50).

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-pub use model::marks::{SET, VARIANT};
+pub(crate) use model::marks::{SET, VARIANT};
 use model::{Pairs, Variant};
 use sha2::{Digest as _, Sha256};
 

@@ -7,11 +7,19 @@ use model::{CommitId, Condition, GitLock, ObjectName, Revision, Status, Variant}
 
 use super::holdings::Holdings;
 use super::stop::{Stop, again};
+use super::upstream::commit_of;
 use super::{
     BaseChoice, BaseRef, Lineage, MachineBase, Observed, OldUpstream, Plan, RevisionRef,
     VariantStep, words,
 };
 use crate::Next;
+
+/// Whether somebody published another commit of upstream in the place of what the machine had made (V1): its lock says so.
+pub(super) fn is_put_back(published: &Revision, upstream: &Revision) -> bool {
+    let lock = published.upstream_lock.as_ref();
+    let at = lock.and_then(|lock| lock.commit);
+    at.is_some_and(|at| at != commit_of(upstream))
+}
 
 /// Deletion proposals of ours in the package that is the downstream are withdrawn, all of them: each is wanted again,
 /// and one that stood would wait for an approver's mistake (R29, V10).

@@ -1,6 +1,6 @@
 //! The names that variants write into the world: finalizer, marks, conditions and reasons.
 
-pub use model::marks::{ADOPTED_BY, ORPHANED_BY, PROPOSED_BY, PROPOSED_FOR, REJECTED_BY};
+pub(crate) use model::marks::{ADOPTED_BY, ORPHANED_BY, PROPOSED_BY, PROPOSED_FOR, REJECTED_BY};
 use model::{Lifecycle, ObjectKey, OwnerReference, Revision, Uid};
 
 /// The finalizer of variants, set by the variants controller, or by a set that makes one in the same process (R106, V10).
@@ -68,12 +68,6 @@ pub(crate) fn writer_unknown(short: &str, key: &ObjectKey) -> String {
         "it is not recorded who wrote {short}/{} last; whoever may read it makes it their own with `{command}`",
         key.name
     )
-}
-
-/// What a revision in a variant's hands carries that it did not make: its workspaces are called otherwise (R50, V9).
-pub fn adopted_mark(variant: &ObjectKey, revision: &Revision) -> Option<(String, String)> {
-    let other = super::holdings::workspace_number(revision).is_none();
-    other.then(|| (ADOPTED_BY.to_owned(), mark(variant)))
 }
 
 /// The mark of a variant on revisions.

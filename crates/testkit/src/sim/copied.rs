@@ -1,10 +1,6 @@
 //! Worlds in which somebody registers a copy of a downstream repository under another address. What stands there is nobody's but
 //! theirs: no variant of the original moves, takes over or deletes anything in it, whichever registration comes or goes (V25).
 
-use std::sync::Arc;
-
-use store::Refs;
-
 use super::dice::Dice;
 use super::fixtures::{self, COPY, COPY_AT, NS, TARGETS};
 use super::settled::{Checked, broken};
@@ -13,22 +9,12 @@ use super::world::World;
 /// The first seed of the worlds of which an eighth are such ones.
 const WIDER: u64 = 200_000;
 
-/// A copy, and when something happens to it.
-pub(super) struct Copy {
-    dice: Dice,
-    /// The refs that it was made with; none before it is made.
-    refs: Option<Arc<Refs>>,
-}
-
 impl World {
     /// Two worlds in 32 are such ones, and an eighth of the later ones; none whose walk is pinned.
     pub(super) fn settle_copy(&mut self, seed: u64) {
         let such = matches!(seed % 32, 5 | 26) || (seed >= WIDER && seed % 8 == 3);
         let such = such && self.complete.is_some();
-        self.copy = such.then(|| Copy {
-            dice: Dice::new(seed ^ 0x00c0_9135),
-            refs: None,
-        });
+        self.copy = such.then(|| (Dice::new(seed ^ 0x00c0_9135), None));
     }
 
     /// The copy is made and registered; later its registration goes, or comes back.
@@ -36,14 +22,15 @@ impl World {
     /// # Errors
     /// It cannot be read.
     pub(super) fn register_copy(&mut self) -> Checked {
-        let Some(copy) = self.copy.as_mut() else {
+        let Some((dice, made)) = self.copy.as_mut() else {
             return Ok(());
         };
-        if !copy.dice.one_in(5) {
+        if !dice.one_in(5) {
             return Ok(());
         }
+        let is_made = made.is_some();
         let twin = &self.durable.twin;
-        let said = match (copy.refs.is_some(), twin.repository(NS, COPY).is_some()) {
+        let said = match (is_made, twin.repository(NS, COPY).is_some()) {
             (true, true) => {
                 self.durable.ledger.open().forget_labels_of(COPY);
                 twin.delete_repository(NS, COPY);
@@ -60,8 +47,8 @@ impl World {
                 store.put_copy(COPY_AT, &store.copy(url));
                 twin.put_repository(fixtures::repository(COPY, COPY_AT, "copy"));
                 let refs = self.seen(COPY_AT)?.refs;
-                if let Some(copy) = self.copy.as_mut() {
-                    copy.refs = Some(refs);
+                if let Some((_, made)) = self.copy.as_mut() {
+                    *made = Some(refs);
                 }
                 "is made"
             }
@@ -72,7 +59,7 @@ impl World {
 
     /// Whether the copy was made.
     pub(super) fn is_copied(&self) -> bool {
-        self.copy.as_ref().is_some_and(|copy| copy.refs.is_some())
+        matches!(self.copy, Some((_, Some(_))))
     }
 
     /// The copy stands as it was made, and none of it belongs to anybody.
@@ -80,7 +67,7 @@ impl World {
     /// # Errors
     /// A ref of it came, moved or went, or it cannot be read.
     pub(super) fn leaves_the_copy(&self) -> Checked {
-        let Some(made) = self.copy.as_ref().and_then(|copy| copy.refs.as_ref()) else {
+        let Some((_, Some(made))) = &self.copy else {
             return Ok(());
         };
         let now = self.seen(COPY_AT)?.refs;

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use engine::ports::StoredVariant;
+use model::marks::REJECTED_BY;
 use model::{
     CommitId, MemberMark, ObjectKey, Revision, RolloutState, Variant, VariantSet, VariantStatus,
 };
 use plan::set::{RETRY, UNDO};
-use plan::variant::words::{REJECTED_BY, ROLLOUT};
+use plan::variant::words::ROLLOUT;
 use store::MemoryStore;
 use tokio::time::Instant;
 

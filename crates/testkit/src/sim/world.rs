@@ -7,13 +7,12 @@ use std::time::Duration;
 use engine::ports::{Clock, Ids};
 use engine::{Cpu, Engine, Options};
 use model::{CommitId, Repository, VariantSet};
-use store::{Copied, MemoryOptions, MemoryStore, RefName, Store};
+use store::{Copied, MemoryOptions, MemoryStore, RefName, Refs, Store};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Violation;
 use super::chaos::Chaos;
-use super::copied::Copy;
 use super::dice::Dice;
 use super::faults::Fault;
 use super::fixtures::{self, BLUEPRINTS, Derived, NS, TARGETS};
@@ -97,8 +96,8 @@ pub(super) struct World {
     pub(super) again: Option<Dice>,
     /// Decides when the deletion of something published is approved, in worlds where that happens.
     pub(super) ends: Option<Dice>,
-    /// A copy of a repository, in worlds where somebody registers one.
-    pub(super) copy: Option<Copy>,
+    /// Decides when a copy of a repository is made and registered, in worlds where that happens; the refs that it was made with.
+    pub(super) copy: Option<(Dice, Option<Arc<Refs>>)>,
     /// The tags that somebody took away, with where they were.
     pub(super) untagged: Vec<(RefName, CommitId)>,
     /// The second namespace.

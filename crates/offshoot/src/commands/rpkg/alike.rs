@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use model::marks::VARIANT;
 use model::{
     ConflictValue, Files, Namespace, ObjectName, PackageName, PackagePath, RepositoryName,
 };
 use package::changes::{Inputs, TargetNames, TextPart, TextWithInputs, inputs_of};
 use package::merge::Difference;
-use plan::variant::origin::VARIANT;
 use serde_json::Value;
 
 /// What no text of a package holds: it stands around the name of an input where texts are only compared.

@@ -1,6 +1,5 @@
 //! A variant that is gone, by what it left: packages whose deletion waits for somebody, or that stay.
 
-use plan::variant::origin;
 use serde_json::Value;
 
 use crate::client::{Client, PACKAGES, VARIANTS, collection, object};
@@ -19,7 +18,7 @@ pub(super) async fn variant(
     let Ok((404, _)) = client.ask(http::Method::GET, &path, None).await else {
         return Err(why);
     };
-    let selector = format!("{}={name}", origin::VARIANT);
+    let selector = format!("{}={name}", model::marks::VARIANT);
     let path = collection(PACKAGES, &client.namespace, &[("labelSelector", &selector)]);
     let Ok((200, list)) = client.ask(http::Method::GET, &path, None).await else {
         return Err(why);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{DraftOwner, Lifecycle, Machine, ObjectName, Revision};
-use plan::variant::{CreateDraft, OnEqual, Plan, UpdateDraft, VariantOutcome, VariantStep, words};
+use plan::variant::{CreateDraft, OnEqual, Plan, UpdateDraft, VariantOutcome, VariantStep};
 
 use super::world::{Content, World, made_of};
 use crate::wire::{Json, revision, tree, uid};
@@ -197,6 +197,6 @@ impl World {
 /// A proposal that was rejected is over (V10).
 fn forget_rejection(revision: &mut Revision) {
     if revision.lifecycle == Lifecycle::Published {
-        revision.meta.annotations.remove(words::PROPOSED_BY);
+        revision.meta.annotations.remove(model::marks::PROPOSED_BY);
     }
 }

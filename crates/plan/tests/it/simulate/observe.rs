@@ -158,7 +158,7 @@ impl World {
         self.revisions
             .iter()
             .filter(|r| !r.lifecycle.is_published())
-            .filter(|r| !r.meta.annotations.contains_key(words::ADOPTED_BY))
+            .filter(|r| !r.meta.annotations.contains_key(model::marks::ADOPTED_BY))
             .filter(|r| uid.is_some_and(|uid| r.meta.is_owned_by(uid)))
             .count()
     }
