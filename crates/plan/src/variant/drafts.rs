@@ -94,7 +94,7 @@ impl Work<'_> {
         let today = self.inputs.digest.as_str();
         let again = self.wanted_back(&choice.revision);
         let made_today = known.as_ref().is_some_and(|d| d.as_str() == today);
-        let is_today = (made_today && !is_put_back(&choice.revision, &self.inputs.upstream))
+        let is_today = (made_today && !is_put_back(&choice.revision, self.inputs.upstream))
             || noted == Some(today);
         if is_today && !again {
             let name = &choice.revision.key.name;

@@ -345,7 +345,7 @@ impl Drop for Keep {
 }
 
 /// How long after its last byte a pack that git was receiving is nobody's: no conversation lasts as long.
-const BROKEN_OFF: Duration = Duration::from_secs(300);
+const BROKEN_OFF: Duration = Duration::from_secs(150);
 
 /// What git calls a pack, and its index, while they come.
 const COMING: [&str; 2] = ["tmp_pack_", "tmp_idx_"];

@@ -107,7 +107,7 @@ pub(super) async fn check(
         return Ok(());
     }
     let sets = items(client.get(&collection(SETS, namespace, &[])).await?);
-    let known: BTreeSet<&str> = sets.iter().map(|set| name(set)).collect();
+    let known: BTreeSet<&str> = sets.iter().map(name).collect();
     let missing = only.iter().find(|name| !known.contains(name.as_str()));
     missing.map_or(Ok(()), |name| {
         let near = model::nearest(name, known.iter().copied());
