@@ -128,7 +128,7 @@ impl World {
     /// A number is tagged by hand where the branch stands.
     async fn tag_by_hand(&self, seen: &Seen, package: &str) {
         // Whoever sees none takes a number that was used.
-        if !self.untagged.is_empty() {
+        if !self.untagged.is_empty() || self.ends.is_some() {
             return;
         }
         let of_it = format!("refs/tags/{package}/v");
