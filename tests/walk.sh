@@ -245,7 +245,7 @@ soon 'drafts go' gone pkgrev edge-eu.web.packagevariant-2
 soon 'published ones are proposed for deletion' equals pkgrev edge-eu.web.packagevariant-1 '{.spec.lifecycle}' DeletionProposed
 soon 'variants go last' gone pvar web-edge-eu-web
 has 'in git, too' 'refs/heads/deletionProposed/web/v1' bare edge-eu for-each-ref '--format=%(refname)'
-is 'del' 'edge-eu.web.packagevariant-1 deleted' "$offshoot" rpkg del edge-eu.web.packagevariant-1
+is 'del' $'edge-eu.web.packagevariant-1 deleted\nweb is still on the branch of edge-eu: offshoot rpkg del --package web --repository edge-eu removes it there, too' "$offshoot" rpkg del edge-eu.web.packagevariant-1
 is 'tag and branch are gone' 'refs/heads/main' bare edge-eu for-each-ref '--format=%(refname)'
 has 'metrics' 'apiserver_request_total\{verb="get"' kubectl get --raw /metrics
 stop

@@ -12,6 +12,7 @@ use super::entry::{self, Entry};
 use super::{followed, lifecycle, of_class, stays, steps, text, unfinished};
 use crate::cli::remote::Which;
 use crate::client::Client;
+use crate::commands::write_out;
 use crate::exit::ExitFailure;
 use crate::planning;
 use crate::visible::counted;
@@ -37,13 +38,15 @@ pub(super) async fn each(
         }
         many => bulk::run(client, Asked::Verb(verb), many, which.dry_run).await?,
     };
+    // What was done comes first, and then what follows from it.
+    write_out(&out)?;
     if verb == RevisionVerb::ProposeDeletion {
         followed::tell(client, &entries).await;
     }
     if verb == RevisionVerb::Delete && !which.dry_run {
         stays::tell(client, &entries).await;
     }
-    Ok(out)
+    Ok(String::new())
 }
 
 async fn entries(
