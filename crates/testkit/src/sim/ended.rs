@@ -1,7 +1,7 @@
 //! Worlds in which somebody proposes the deletion of what is published, and has it approved. With a revision goes what it alone
 //! holds: no other one, no number that a later one could take, no draft of which it was the base (V23, I4, I10).
 
-use engine::usecase::{Caller, Preconditions};
+use engine::usecase::Preconditions;
 use model::{Door, Lifecycle, Revision};
 
 use super::Violation;
@@ -13,9 +13,6 @@ use super::world::World;
 
 /// The packages in which that happens, as `repository/package`: those whose variants never go by a step of the set.
 const PACKAGES: [&str; 2] = ["deploy/shop", "edge/cafe"];
-
-/// Who deletes what has lost its owners.
-const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
 
 /// The first seed of the worlds of which an eighth are such ones.
 const WIDER: u64 = 200_000;
@@ -73,31 +70,6 @@ impl World {
         self.ask(&format!("approve the deletion of {key}"), delete)
             .await
             .map(drop)
-    }
-
-    /// The garbage collector comes by: it deletes what has an owner that is gone, and nothing that was published goes by its word.
-    ///
-    /// # Errors
-    /// A call is never answered.
-    pub(super) async fn collect_revisions(&mut self) -> Checked {
-        if !self.ends.as_mut().is_some_and(|dice| dice.one_in(3)) {
-            return Ok(());
-        }
-        let variants = self.durable.twin.variants();
-        let there = |uid: &model::Uid| variants.iter().any(|v| v.meta.uid.as_ref() == Some(uid));
-        let mut left = self.records();
-        left.retain(|r| {
-            let owners = &r.meta.owners;
-            !owners.is_empty() && !owners.iter().any(|o| there(&o.uid))
-        });
-        for record in left {
-            let (engine, by) = (self.engine.clone(), Caller::user(COLLECTOR));
-            let (key, anything) = (record.key.clone(), Preconditions::default());
-            let delete = engine.delete(&by, &key, &anything);
-            let what = format!("the collector deletes {key}");
-            self.ask(&what, delete).await?;
-        }
-        Ok(())
     }
 
     /// Nothing is promised any more of what a revision alone holds.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CommitId, Lifecycle, Revision, Status};
+use model::{CommitId, Lifecycle, NOT_TAGGED, Revision, Status};
 
 use super::Violation;
 use super::check::MACHINE;
@@ -244,6 +244,9 @@ impl World {
             {
                 continue;
             }
+            if self.waits_for_its_tag(&stored) {
+                continue;
+            }
             let ready = is("Ready") == Some(Status::True) || self.waits_for_answers(&stored);
             if !ready || is("Stalled") != Some(Status::False) {
                 return broken(format!(
@@ -297,6 +300,18 @@ impl World {
         let marked = format!("{}/{}", place.repo, place.package);
         let said = stored.status.condition("Stalled");
         said.is_some_and(|c| c.reason == "DownstreamDeleted")
+            && self.durable.ledger.open().marked.contains(&marked)
+    }
+
+    /// Whether an approved deletion died before it was noted: the tag went, and nothing is made until a person says what is wanted (V20).
+    fn waits_for_its_tag(&self, stored: &engine::ports::StoredVariant) -> bool {
+        let Ok(variant) = &stored.parsed else {
+            return false;
+        };
+        let place = &variant.spec.downstream;
+        let marked = format!("{}/{}", place.repo, place.package);
+        let said = stored.status.condition("Ready");
+        said.is_some_and(|c| c.status == Status::False && c.reason == NOT_TAGGED)
             && self.durable.ledger.open().marked.contains(&marked)
     }
 

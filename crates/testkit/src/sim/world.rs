@@ -318,7 +318,6 @@ impl World {
         self.link().await?;
         self.register_again();
         self.end_one().await?;
-        self.collect_revisions().await?;
         self.register_copy()?;
         if self.wide.one_in(4) && self.tenants != Tenants::None {
             self.tenant_step().await?;

@@ -148,7 +148,6 @@ fn what_some_worlds_have_is_seen_in_their_stories() {
         ("deploy has a second variant", ""),
         ("approve the deletion of default/deploy.shop", "done"),
         ("approve the deletion of default/edge.cafe", "done"),
-        ("the collector deletes", ""),
         ("copy is made", ""),
         ("copy is registered no more", ""),
     ] {
