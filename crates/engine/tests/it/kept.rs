@@ -8,6 +8,7 @@ use crate::bases::{move_ref, published, put};
 use crate::variants::{condition, quiet, variant};
 use crate::world::{NS, World, alice, repository};
 
+const FIRST: &str = "deploy.shop.packagevariant-1";
 const SECOND: &str = "deploy.shop.packagevariant-2";
 const DRAFT: &str = "refs/heads/drafts/shop/packagevariant-2";
 
@@ -100,17 +101,17 @@ async fn a_copy_of_a_downstream_repository_loses_nothing_to_the_variants_of_the_
     quiet(&world).await;
 }
 
-/// Somebody proposes the deletion of the only published revision, and approves it before anybody has looked.
-async fn delete_first(world: &World) -> model::ObjectKey {
-    let first = key(NS, "deploy.shop.packagevariant-1");
+/// Somebody proposes the deletion of a revision, and approves it before anybody has looked.
+async fn delete(world: &World, name: &str) -> model::ObjectKey {
+    let key = key(NS, name);
     let (by, to) = (alice(), Lifecycle::DeletionProposed);
-    let proposed = world.engine.move_to(&by, &first, Door::Main, to).await;
+    let proposed = world.engine.move_to(&by, &key, Door::Main, to).await;
     proposed.expect("proposed");
     let any = Preconditions::default();
-    let deleted = world.engine.delete(&by, &first, &any).await;
+    let deleted = world.engine.delete(&by, &key, &any).await;
     assert!(deleted.expect("deleted").is_none());
     world.rest().await;
-    first
+    key
 }
 
 /// Somebody deletes the only published revision, at once, while the draft of an upgrade is open: made anew of upstream alone it would
@@ -118,7 +119,7 @@ async fn delete_first(world: &World) -> model::ObjectKey {
 #[tokio::test(start_paused = true)]
 async fn a_draft_keeps_what_it_was_derived_from_although_an_approver_deletes_that() {
     let (world, commit) = drafted(false).await;
-    delete_first(&world).await;
+    delete(&world, FIRST).await;
     assert_eq!(world.revision(SECOND).commit, commit);
     let text = world.file(SECOND, "deployment.yaml").await;
     assert!(text.contains("replicas: 9"), "{text}");
@@ -138,15 +139,8 @@ async fn a_draft_keeps_what_it_was_derived_from_although_an_approver_deletes_tha
 #[tokio::test(start_paused = true)]
 async fn a_draft_keeps_what_it_took_over_of_a_package_that_is_gone() {
     let (world, commit) = drafted(true).await;
-    delete_first(&world).await;
-    let head = key(NS, "deploy.shop.main");
-    let (by, to) = (alice(), Lifecycle::DeletionProposed);
-    let proposed = world.engine.move_to(&by, &head, Door::Main, to).await;
-    proposed.expect("proposed");
-    let any = Preconditions::default();
-    let deleted = world.engine.delete(&by, &head, &any).await;
-    assert!(deleted.expect("deleted").is_none());
-    world.rest().await;
+    delete(&world, FIRST).await;
+    delete(&world, "deploy.shop.main").await;
     assert_eq!(world.revision(SECOND).commit, commit);
     let (stalled, why) = condition(&world, "shop", "Stalled");
     assert_eq!(stalled, Status::True);
@@ -163,7 +157,7 @@ async fn a_draft_keeps_what_it_took_over_of_a_package_that_is_gone() {
 #[tokio::test(start_paused = true)]
 async fn a_draft_of_what_was_deleted_is_made_of_upstream_alone_when_that_is_asked_for() {
     let (world, _) = drafted(false).await;
-    let first = delete_first(&world).await;
+    let first = delete(&world, FIRST).await;
     let mut wanted = variant("shop", "shop");
     wanted.spec.upstream.version = model::UpstreamVersion::Revision(2);
     let data = &mut wanted.spec.context.data;
