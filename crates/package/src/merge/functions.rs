@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value as Json;
 use yaml::{Node, Reader};
 
 use super::three::{Slot, Three};
@@ -28,15 +29,23 @@ pub(super) fn slots_of(three: Three<'_>) -> Option<Vec<Slot>> {
 }
 
 fn named_slots(base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) -> Vec<Slot> {
-    let mut slots = slots(local, upstream, &pair(base, local), &pair(base, upstream));
+    let mut slots = slots(
+        local,
+        upstream,
+        &pair(base, local, &RULES),
+        &pair(base, upstream, &RULES),
+    );
     name(&mut slots, base, local, upstream);
     slots
 }
 
+/// What a rule asks of a function; `None` where it says nothing of this one.
+type Rule = fn(Node<'_>) -> Option<String>;
+
 /// What functions are paired by, the surest first: all pairs of one rule come before any of the next, so that a function that
 /// merely runs the same image is not taken for the one of that name.
-const RULES: [fn(Node<'_>) -> Option<String>; 4] = [
-    |node| Some(function_text(node, "name").to_owned()).filter(|name| !name.is_empty()),
+const RULES: [Rule; 4] = [
+    NAME,
     |node| Some(text(node)),
     |node| {
         let program = [function_text(node, "image"), function_text(node, "exec")];
@@ -44,6 +53,30 @@ const RULES: [fn(Node<'_>) -> Option<String>; 4] = [
     },
     |node| Some(function_runs(node)),
 ];
+
+/// What functions that both sides added are paired by: two that run the same image with other configurations are two, and nobody wrote
+/// what would come of them as one.
+const ADDED: [Rule; 3] = [
+    NAME,
+    |node| Some(text(node)),
+    |node| {
+        let unnamed = function_text(node, "name").is_empty();
+        unnamed.then(|| format!("{}\n{}", function_runs(node), configured(node)))
+    },
+];
+
+const NAME: Rule =
+    |node| Some(function_text(node, "name").to_owned()).filter(|name| !name.is_empty());
+
+/// Everything of a function but what it runs.
+fn configured(node: Node<'_>) -> String {
+    let json = node.to_value(Reader::V3).ok();
+    let Some(Json::Object(mut fields)) = json.and_then(|value| value.to_json()) else {
+        return node.source().to_owned();
+    };
+    fields.retain(|key, _| key != "image" && key != "exec");
+    canonical(&Json::Object(fields))
+}
 
 /// How many of the rules look at what a function is and not at what it runs.
 const SURE: usize = 2;
@@ -59,11 +92,11 @@ fn text(node: Node<'_>) -> String {
 type Free = BTreeMap<String, [BTreeSet<usize>; 2]>;
 
 /// For each function of `a` its partner in `b`: by name, by being equal, by what it runs in order, the same version first.
-fn pair(a: &[Node<'_>], b: &[Node<'_>]) -> Vec<Option<usize>> {
+fn pair(a: &[Node<'_>], b: &[Node<'_>], rules: &[Rule]) -> Vec<Option<usize>> {
     let mut partner = vec![None; a.len()];
     let mut taken = vec![false; b.len()];
     let named = |node: Node<'_>| !function_text(node, "name").is_empty();
-    for (rule, key) in RULES.iter().enumerate() {
+    for (rule, key) in rules.iter().enumerate() {
         let mut free = Free::new();
         for (index, node) in b.iter().enumerate() {
             work::done(1);
@@ -128,7 +161,11 @@ fn slots(
         new.map(|(index, _)| index).collect()
     };
     let (new_local, new_upstream) = (free(&from_local), free(&from_upstream));
-    let added = pair(&picked(local, &new_local), &picked(upstream, &new_upstream));
+    let added = pair(
+        &picked(local, &new_local),
+        &picked(upstream, &new_upstream),
+        &ADDED,
+    );
     let both: BTreeMap<usize, usize> = new_local
         .iter()
         .zip(&added)
