@@ -274,11 +274,12 @@ pub(crate) struct RefView<'a> {
 }
 
 impl View for RefView<'_> {
+    /// The loose ref is read first, as packing moves refs the other way: one that is packed meanwhile is in the file by then.
     fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
         self.refs.check_way(name)?;
         match self.refs.loose(name.as_str())? {
             Some(id) => Ok(Some(id)),
-            None => Ok(self.packed.get(name.as_str())),
+            None => Ok(self.refs.packed.load()?.get(name.as_str())),
         }
     }
 

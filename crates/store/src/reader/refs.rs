@@ -86,8 +86,9 @@ impl<D: Disk> RepoReader<D> {
         self.look()?;
         let ours = |name: &RefName| !name.as_str().starts_with(PENDING);
         let mut refs = Refs::new();
+        let view = self.disk.view()?;
         for dir in dirs {
-            for (name, id) in self.disk.view()?.below(dir)? {
+            for (name, id) in view.below(dir)? {
                 if ours(&name)
                     && let Ok(Some(commit)) = self.follow(id)?
                 {
@@ -96,7 +97,7 @@ impl<D: Disk> RepoReader<D> {
             }
         }
         for name in names.iter().filter(|name| ours(name)) {
-            if let Some(id) = self.disk.view()?.get(name)? {
+            if let Some(id) = view.get(name)? {
                 refs.extend(self.peel(id)?.map(|id| (name.clone(), commit_id(&id))));
             }
         }

@@ -161,3 +161,22 @@ fn what_somebody_else_packs_after_us_is_seen() {
     fs::rename(dir.path().join("packed-refs.new"), &packed).unwrap();
     assert_eq!(refs.list().unwrap().get(&name), Some(&of(b'2')));
 }
+
+/// One look answers for many refs, and any of them may be packed while it lasts.
+#[test]
+fn a_ref_that_is_packed_during_a_look_is_seen_by_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir_all(at("refs/heads")).unwrap();
+    let refs = RefFiles::new(dir.path(), at("claims"), false, (1_000, 1 << 20));
+    let id = "1".repeat(40);
+    let name = RefName::parse("refs/heads/main").unwrap();
+    fs::write(at(name.as_str()), format!("{id}\n")).unwrap();
+    let view = refs.view().unwrap();
+    fs::write(at("packed-refs"), format!("{id} {name}\n")).unwrap();
+    fs::remove_file(at(name.as_str())).unwrap();
+    let found = view.get(&name).unwrap();
+    assert_eq!(found.map(|id| id.to_string()), Some(id));
+    let below = RefName::parse("refs/heads").unwrap();
+    assert!(view.below(&below).unwrap().contains_key(&name));
+}
