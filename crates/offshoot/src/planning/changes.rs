@@ -215,7 +215,10 @@ fn of_file(change: &FileChange, example: &Example<'_>) -> Vec<Value> {
         ContentChange::Fields(fields) => {
             entries.extend(fields.iter().map(|f| of_field(f, example.key, &entry)));
         }
-        ContentChange::Text { fields, hunks } => {
+        ContentChange::Text { fields, told, .. } if *told => {
+            entries.extend(fields.iter().map(|f| of_field(f, example.key, &entry)));
+        }
+        ContentChange::Text { fields, hunks, .. } => {
             entries.extend(fields.iter().map(|f| of_field(f, example.key, &entry)));
             let mut before = TextWithInputs::default();
             let mut after = TextWithInputs::default();

@@ -157,7 +157,7 @@ fn entries(change: &FileChange) -> Vec<Vec<u8>> {
         ContentChange::Fields(fields) => {
             all.extend(fields.iter().map(|f| field(entry(b"changed"), f)))
         }
-        ContentChange::Text { fields, hunks } => {
+        ContentChange::Text { fields, hunks, .. } => {
             all.extend(fields.iter().map(|f| field(entry(b"changed"), f)));
             let mut out = entry(b"text");
             for hunk in hunks {

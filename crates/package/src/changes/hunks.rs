@@ -1,5 +1,7 @@
 //! Lines that change, each with as much around it as makes its place certain.
 
+use std::collections::BTreeSet;
+
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::inputs::{Inputs, TextWithInputs};
@@ -49,6 +51,20 @@ pub(super) fn of(old: &str, new: &str, inputs: &Inputs) -> Vec<Hunk> {
         replace: text(&after, range.new),
     };
     ranges.iter().map(hunk).collect()
+}
+
+/// Whether two texts made of an old one have the same lines, and those of the old one in the same order: new lines alone stand
+/// elsewhere.
+pub(super) fn are_placed_otherwise(old: &str, new: [&str; 2]) -> bool {
+    let known: BTreeSet<&str> = old.lines().collect();
+    let kept = |text| str::lines(text).filter(|line| known.contains(line));
+    let sorted = |text| {
+        let mut lines: Vec<&str> = str::lines(text).collect();
+        lines.sort_unstable();
+        lines
+    };
+    let [one, other] = new;
+    sorted(one) == sorted(other) && kept(one).eq(kept(other))
 }
 
 fn changed(before: &[&str], after: &[&str]) -> Vec<Range> {

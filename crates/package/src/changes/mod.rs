@@ -71,7 +71,7 @@ impl Changes {
                     }
                 }
                 ContentChange::Fields(fields) => fields.iter().for_each(|f| f.each(&mut note)),
-                ContentChange::Text { fields, hunks } => {
+                ContentChange::Text { fields, hunks, .. } => {
                     fields.iter().for_each(|f| f.each(&mut note));
                     for hunk in hunks {
                         note(&hunk.find);
@@ -127,6 +127,8 @@ pub enum ContentChange {
         fields: Vec<FieldChange>,
         /// The lines that change.
         hunks: Vec<Hunk>,
+        /// Whether the fields tell all but where new ones stand among the old: a reader has nothing else to look for.
+        told: bool,
     },
     /// The bytes of a file that is no text.
     Binary {
@@ -248,9 +250,14 @@ fn content_change(path: &PackagePath, old: &File, new: &File, inputs: &Inputs) -
     let fields = parsed.as_ref().and_then(|(a, b)| fields::of(a, b, inputs));
     let fields = fields.unwrap_or_default();
     let told = parsed.and_then(|(a, _)| apply::fields_of(a, &fields, inputs));
-    if told.is_some_and(|told| told.text() == b) {
+    if told.as_ref().is_some_and(|told| told.text() == b) {
         return ContentChange::Fields(fields);
     }
     let hunks = hunks::of(a, b, inputs);
-    ContentChange::Text { fields, hunks }
+    let told = told.is_some_and(|told| hunks::are_placed_otherwise(a, [told.text(), b]));
+    ContentChange::Text {
+        fields,
+        hunks,
+        told,
+    }
 }

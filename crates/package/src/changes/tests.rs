@@ -6,7 +6,8 @@ use model::{File, FileMode, Files, Namespace, PackageName, PackagePath, Reposito
 use proptest::prelude::*;
 
 use super::{
-    ClassId, Inputs, TargetNames, TextWithInputs, WantedUpstream, apply, changes, inputs_of,
+    ClassId, ContentChange, Inputs, TargetNames, TextWithInputs, WantedUpstream, apply, changes,
+    inputs_of,
 };
 
 fn wanted() -> WantedUpstream {
@@ -368,5 +369,34 @@ proptest! {
             ("package", &names.0), ("context.region", &names.1), ("context.other", "nothing-like-it"),
         ]);
         prop_assert_eq!(id, class(&p, &new, &stranger));
+    }
+}
+
+/// Where a new field stands among the old ones is nothing that a reader has to look for; a comment and an order are.
+#[test]
+fn new_fields_that_stand_elsewhere_are_told_by_the_fields() {
+    let before = "a:\n  b: x\npipeline:\n  c: 2\n";
+    let told = |after: &str| {
+        let [old, new] = [before, after].map(|text| files(&[("Kptfile", text)]));
+        let found = changes(&old, &new, &inputs(&[]));
+        let [file] = found.files.as_slice() else {
+            panic!("{found:?}");
+        };
+        match &file.content {
+            ContentChange::Text { told, .. } => Some(*told),
+            _ => None,
+        }
+    };
+    assert_eq!(told("a:\n  b: x\n  d: 3\npipeline:\n  c: 2\n"), None);
+    assert_eq!(told("a:\n  d: 3\n  b: x\npipeline:\n  c: 2\n"), Some(true));
+    assert_eq!(told("new: 3\na:\n  b: x\npipeline:\n  c: 2\n"), Some(true));
+    let hidden = [
+        "pipeline:\n  c: 2\na:\n  b: x\n",
+        "new: 3\npipeline:\n  c: 2\na:\n  b: x\n",
+        "new: 3\na:\n  b: x # why\npipeline:\n  c: 2\n",
+        "new: 3\na:\n  b: \"x\"\npipeline:\n  c: 2\n",
+    ];
+    for after in hidden {
+        assert_eq!(told(after), Some(false), "{after}");
     }
 }

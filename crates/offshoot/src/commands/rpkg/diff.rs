@@ -133,7 +133,7 @@ impl Form {
     fn of(before: &Files, after: &Files, inputs: &Inputs) -> Self {
         let found = changes(&aside(before), &aside(after), inputs);
         let more = found.files.iter().filter(|file| {
-            matches!(&file.content, ContentChange::Text { fields, .. } if !fields.is_empty())
+            matches!(&file.content, ContentChange::Text { fields, told, .. } if !fields.is_empty() && !told)
         });
         let path = |file: &package::changes::FileChange| file.file.fill(inputs);
         Self {
