@@ -99,6 +99,9 @@ pub(crate) fn write_machine(machine: &Machine) -> Value {
     put(&mut out, "namespace", machine.owner.namespace.as_str());
     put(&mut out, "name", machine.owner.name.as_str());
     put(&mut out, "uid", machine.owner.uid.as_str());
+    if machine.adopted {
+        out.insert("adopted".to_owned(), Value::Bool(true));
+    }
     put(&mut out, "workspace", machine.workspace.as_str());
     put(&mut out, "digest", machine.digest.as_str());
     put(&mut out, "fullDigest", machine.full_digest.as_str());
@@ -135,6 +138,7 @@ pub(crate) fn read_machine(fields: &FieldReader<'_>) -> Option<Machine> {
             name: ObjectName::parse(fields.text("name")?).ok()?,
             uid: Uid::parse(fields.text("uid")?).ok()?,
         },
+        adopted: fields.flag("adopted"),
         workspace: WorkspaceName::parse(fields.text("workspace")?).ok()?,
         digest: Digest::parse(fields.text("digest")?)?,
         full_digest: Digest::parse(fields.text("fullDigest")?)?,

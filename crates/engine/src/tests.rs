@@ -38,6 +38,7 @@ pub(crate) fn machine() -> Machine {
             name: ObjectName::parse("shop").expect("a name"),
             uid: Uid::parse("u-1").expect("a uid"),
         },
+        adopted: false,
         workspace: WorkspaceName::parse("packagevariant-1").expect("a workspace"),
         digest: Digest::new(1, &[1; 32]),
         full_digest: Digest::new(1, &[2; 32]),

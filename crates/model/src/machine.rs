@@ -21,6 +21,8 @@ pub struct DraftOwner {
 pub struct Machine {
     /// The variant that asked.
     pub owner: DraftOwner,
+    /// Whether the draft was another's before this variant took it over (V9).
+    pub adopted: bool,
     /// The draft's workspace.
     pub workspace: WorkspaceName,
     /// The input digest without base and policy: what V21 compares while no draft is open.

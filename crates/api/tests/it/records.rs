@@ -80,6 +80,7 @@ fn revision() -> Revision {
                 name: name("ready"),
                 uid: Uid::parse("u-2").unwrap(),
             },
+            adopted: true,
             workspace,
             digest: Digest::new(1, &[1, 2]),
             full_digest: Digest::new(1, &[3, 4]),

@@ -39,7 +39,7 @@ pub(crate) fn decode_conditions(text: &str) -> Result<Vec<Condition>, CodecError
 }
 
 pub(super) fn to_json(machine: &Machine) -> Value {
-    json!({
+    let mut value = json!({
         "format": FORMAT,
         "owner": {
             "namespace": machine.owner.namespace.as_str(),
@@ -55,7 +55,11 @@ pub(super) fn to_json(machine: &Machine) -> Value {
         "baseTree": machine.base_tree.map(|t| t.to_string()),
         "gates": machine.gates,
         "contextKeys": machine.context_keys,
-    })
+    });
+    if machine.adopted {
+        value["adopted"] = true.into();
+    }
+    value
 }
 
 /// Reads what [`encode_machine`] wrote.
@@ -77,6 +81,7 @@ pub(super) fn from_json(value: &Value) -> Result<Machine, CodecError> {
             name: owner.parsed("name", |t| ObjectName::parse(t).ok())?,
             uid: owner.parsed("uid", |t| Uid::parse(t).ok())?,
         },
+        adopted: fields.flag("adopted"),
         workspace: fields.parsed("workspace", |t| WorkspaceName::parse(t).ok())?,
         digest: fields.parsed("digest", Digest::parse)?,
         full_digest: fields.parsed("fullDigest", Digest::parse)?,

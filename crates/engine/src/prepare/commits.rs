@@ -33,6 +33,8 @@ pub(super) struct Noted<'a> {
     pub(super) directory: Option<TreeId>,
     /// *r′*.
     pub(super) recipe: &'a Recipe,
+    /// Whether the draft was another's before (V9).
+    pub(super) adopted: bool,
 }
 
 impl Noted<'_> {
@@ -45,6 +47,7 @@ impl Noted<'_> {
         let keys: BTreeSet<String> = self.recipe.context.keys().cloned().collect();
         Machine {
             owner: self.owner,
+            adopted: self.adopted,
             workspace: workspace.clone(),
             digest: self.digest.clone(),
             full_digest: self.full_digest.clone(),

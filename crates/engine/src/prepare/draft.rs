@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::marks::REJECTED_BY;
+use model::marks::{ADOPTED_BY, REJECTED_BY};
 use model::{DraftOwner, Machine, ObjectKey, PackedRenderStatus, Revision, Uid};
 use package::derive::Derived;
 use plan::variant::{CreateDraft, OnEqual, UpdateDraft};
@@ -65,6 +65,7 @@ pub(crate) async fn create<'e>(
         base,
         directory: step.directory,
         recipe: &step.recipe,
+        adopted: false,
     };
     let mut transaction = Transaction::begin(engine, open);
     transaction.as_announced(announced);
@@ -162,6 +163,7 @@ pub(crate) async fn update<'e>(
         // Without *p* an approval still expects what the branch held when the draft was made, not what it holds now (V20).
         directory: step.machine.as_ref().and_then(|m| m.base_tree),
         recipe,
+        adopted: old.meta.annotations.contains_key(ADOPTED_BY),
     };
     let mut transaction = Transaction::begin(engine, open);
     transaction.as_announced(announced);

@@ -295,37 +295,62 @@ async fn marks_of_the_server_are_written_by_nobody_else() {
     assert!(forged.is_empty(), "{annotations:?}");
 }
 
-/// V9: what a variant adopted stays when the variant goes, also where its record was lost in between and git alone told whose it is.
+/// V9: what a variant adopted stays when the variant goes, also where its record was lost in between and git alone told whose it is: by
+/// the workspace that a person gave it, or by what the machine noted in a draft that another variant left.
 #[tokio::test(start_paused = true)]
 async fn an_adopted_draft_stays_when_its_variant_goes_although_its_record_was_lost() {
-    for lost in [false, true] {
+    for (by_person, lost) in [(true, false), (true, true), (false, false), (false, true)] {
         let mut world = ready().await;
-        let mine = model::Task::Clone {
-            upstream: key(NS, "blueprints.app.v1").name,
+        let workspace = if by_person {
+            made_by_hand(&world).await
+        } else {
+            left_by_another(&mut world).await
         };
-        let input = crate::world::input("deploy", "shop", "mine", mine);
-        let namespace = key(NS, "any").namespace;
-        let by = crate::world::alice();
-        let made = world.engine.create(&by, &namespace, input).await;
-        made.expect("made");
         let mut adopts = variant("shop", "shop");
         adopts.spec.adoption = AdoptionPolicy::Existing;
         let data = &mut adopts.spec.context.data;
         data.insert("region".to_owned(), "eu".to_owned());
         world.twin.put_variant(adopts);
         world.rest().await;
-        let draft = world.revision("deploy.shop.mine");
-        assert!(draft.machine.is_some(), "it is brought in line");
+        let name = format!("deploy.shop.{workspace}");
+        let machine = world.revision(&name).machine;
+        let owner = machine.map(|m| m.owner.name.as_str().to_owned());
+        assert_eq!(owner.as_deref(), Some("shop"), "it is brought in line");
         if lost {
             world.rebuild().await;
         }
         world.twin.delete_variant(NS, "shop");
         world.rest().await;
-        let left = world.revision("deploy.shop.mine");
+        let left = world.revision(&name);
         assert_eq!(
             (left.lifecycle, left.meta.owners),
             (Lifecycle::Draft, Vec::new()),
-            "{lost}"
+            "by a person: {by_person}, lost: {lost}"
         );
     }
+}
+
+/// A draft of the variants' package that a person cloned. Its workspace.
+async fn made_by_hand(world: &World) -> &'static str {
+    let mine = model::Task::Clone {
+        upstream: key(NS, "blueprints.app.v1").name,
+    };
+    let input = crate::world::input("deploy", "shop", "mine", mine);
+    let namespace = key(NS, "any").namespace;
+    let by = crate::world::alice();
+    let made = world.engine.create(&by, &namespace, input).await;
+    made.expect("made");
+    "mine"
+}
+
+/// A draft of the variants' package that a variant left, which orphans what is its. Its workspace.
+async fn left_by_another(world: &mut World) -> &'static str {
+    let mut before = variant("before", "shop");
+    before.spec.deletion = model::DeletionPolicy::Orphan;
+    before.spec.deletion_explicit = true;
+    world.twin.put_variant(before);
+    world.rest().await;
+    world.twin.delete_variant(NS, "before");
+    world.rest().await;
+    "packagevariant-1"
 }

@@ -88,9 +88,11 @@ fn order(revision: &Revision) -> (u64, &str, &str) {
     )
 }
 
-/// What a revision in a variant's hands carries that it did not make: its workspaces are called otherwise (R50, V9).
+/// What a revision in a variant's hands carries that it did not make: its machine noted it, or it is called as no variant's
+/// workspaces are (R50, V9).
 pub fn adopted_mark(variant: &ObjectKey, revision: &Revision) -> Option<(String, String)> {
-    let other = workspace_number(revision).is_none();
+    let noted = revision.machine.as_ref().is_some_and(|m| m.adopted);
+    let other = noted || workspace_number(revision).is_none();
     other.then(|| (words::ADOPTED_BY.to_owned(), words::mark(variant)))
 }
 

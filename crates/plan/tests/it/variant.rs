@@ -340,6 +340,7 @@ fn machines(world: &Json, observed: &mut Observed) {
             name: shop.name.clone(),
             uid: uid("uid-shop"),
         },
+        adopted: false,
         workspace: workspace("packagevariant-1"),
         digest: digest(word, false),
         full_digest: digest(word, true),
