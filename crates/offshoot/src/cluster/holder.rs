@@ -137,6 +137,7 @@ fn engine_options(options: &Options) -> engine::Options {
         remote_poll: options.sync_every,
         resync: options.resync_every,
         package_bytes: options.package_bytes,
+        lasting_copies: false,
         ..engine::Options::default()
     }
 }

@@ -13,8 +13,9 @@ use objects::{Failure, Reason};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::held::{ADDRESS, FORMAT, Held, Newest, REPLICA, TERM, after, held};
 use super::records;
-use super::remote::{Remote, Told, number, version_of};
+use super::remote::{Remote, Told, version_of};
 use super::term::{Term, boot_time};
 
 /// How long a Lease lasts without a renewal.
@@ -32,18 +33,6 @@ const TRIES: usize = 4;
 /// How long to wait after the cluster could not be asked.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The term in which the Lease is held.
-const TERM: &str = "offshoot.dev/term";
-
-/// Where its holder is reached.
-const ADDRESS: &str = "offshoot.dev/address";
-
-/// The highest format of records that was written (X7).
-const FORMAT: &str = "offshoot.dev/format";
-
-/// Starts the name of each replica's own entry: the fingerprint of the certificate by which it forwards.
-const REPLICA: &str = "offshoot.dev/replica.";
-
 /// How many replicas' entries are kept; a new holder begins with its own.
 const REPLICAS: usize = 16;
 
@@ -58,21 +47,6 @@ pub(super) struct Replica {
     pub(super) fingerprint: String,
 }
 
-/// What the Lease says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Held {
-    /// Its holder; empty if nobody holds it.
-    pub(super) holder: String,
-    /// Where the holder is reached.
-    pub(super) address: String,
-    /// The holder's term.
-    pub(super) term: i64,
-    /// The fingerprints of the replicas' certificates, by replica.
-    pub(super) replicas: Vec<(String, String)>,
-    /// The highest format of records.
-    pub(super) format: i64,
-}
-
 /// The Lease of this release.
 pub(super) struct Lease {
     remote: Remote,
@@ -81,6 +55,7 @@ pub(super) struct Lease {
     me: Replica,
     term: Arc<Term>,
     told: watch::Sender<Held>,
+    newest: Newest,
 }
 
 /// Why a replica holds the Lease no longer.
@@ -105,6 +80,7 @@ impl Lease {
             me,
             term,
             told: watch::Sender::new(Held::default()),
+            newest: Newest::default(),
         }
     }
 
@@ -125,10 +101,13 @@ impl Lease {
     }
 
     /// Waits until this replica holds the Lease; answers its term.
-    pub(super) async fn acquire(&self) -> i64 {
+    ///
+    /// # Errors
+    /// The cluster was put back to a state of before: whoever starts anew knows that one alone.
+    pub(super) async fn acquire(&self) -> Result<i64, LostLease> {
         loop {
             match self.once().await {
-                Ok(Some(term)) => return term,
+                Ok(Some(taken)) => return taken,
                 Ok(None) => {}
                 Err(failure) => {
                     tracing::warn!(%failure, "the Lease cannot be had; trying again");
@@ -139,11 +118,14 @@ impl Lease {
     }
 
     /// Takes the Lease if nobody holds it, or waits while it is renewed.
-    async fn once(&self) -> Result<Option<i64>, Failure> {
+    async fn once(&self) -> Result<Option<Result<i64, LostLease>>, Failure> {
         let Some(lease) = self.read().await? else {
             let term = after(0, self.highest_of_records().await?)?;
-            return self.make(term).await;
+            return Ok(self.make(term).await?.map(Ok));
         };
+        if let Err(why) = self.newest.note(&lease) {
+            return Ok(Some(Err(self.lost(why))));
+        }
         let now = held(&lease);
         self.told.send_replace(now.clone());
         if now.format > api::RECORD_FORMAT {
@@ -157,7 +139,7 @@ impl Lease {
         }
         if now.holder == self.me.id {
             // The answer to the write that took it was lost. Nothing was begun in that term yet.
-            return self.take(&lease, now.term).await;
+            return Ok(self.take(&lease, now.term).await?.map(Ok));
         }
         self.register(&lease, &now).await?;
         let mut lease = lease;
@@ -168,7 +150,7 @@ impl Lease {
             }
         }
         let term = after(held(&lease).term, self.highest_of_records().await?)?;
-        self.take(&lease, term).await
+        Ok(self.take(&lease, term).await?.map(Ok))
     }
 
     /// Waits until the Lease was seen unchanged for as long as it lasts; answers its last state, `None` where it is to be read
@@ -193,6 +175,8 @@ impl Lease {
                     Err(_) => return Ok(Some(lease)),
                     Ok(Some(Ok(Told::Version(at)))) => version = at.max(version),
                     Ok(Some(Ok(Told::Put(now)))) => {
+                        // One of before is met at the next read.
+                        drop(self.newest.note(&now));
                         (since, version) = (boot_time(), version_of(&now));
                         lease = now;
                         let now = held(&lease);
@@ -350,7 +334,10 @@ impl Lease {
             Some(known) => known,
             None => {
                 let gone = || Failure::new(404, Reason::NotFound, "it is gone");
-                self.read().await?.ok_or_else(gone)?
+                let read = self.read().await?.ok_or_else(gone)?;
+                let noted = self.newest.note(&read);
+                noted.map_err(|why| Failure::new(409, Reason::Conflict, why))?;
+                read
             }
         };
         let now = held(&known);
@@ -373,6 +360,7 @@ impl Lease {
         }
         match self.patch(&patch).await {
             Ok(renewed) => {
+                drop(self.newest.note(&renewed));
                 self.told.send_replace(held(&renewed));
                 *lease = Some(renewed);
                 Ok(())
@@ -430,31 +418,6 @@ impl Lease {
     }
 }
 
-/// How far the Lease may be ahead of every record: as many takeovers as can have failed in between.
-const AHEAD: i64 = 1_000_000;
-
-/// The term after those that the Lease and records say. A Lease that is further ahead than any number of takeovers can
-/// explain was written by somebody else: it counts for nothing.
-fn after(lease: i64, records: i64) -> Result<i64, Failure> {
-    let lease = match lease.saturating_sub(records) > AHEAD {
-        true => {
-            tracing::error!(
-                lease,
-                records,
-                "the Lease names a term that nobody can have had"
-            );
-            0
-        }
-        false => lease,
-    };
-    let last = lease.max(records).max(0);
-    last.checked_add(1).ok_or_else(|| {
-        Failure::internal(
-            "a record names the highest term there is: remove the record offshoot-term",
-        )
-    })
-}
-
 fn unheard() -> Failure {
     Failure::new(503, Reason::ServiceUnavailable, "no answer came in time")
 }
@@ -468,26 +431,4 @@ fn micros() -> String {
     jiff::Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
         .to_string()
-}
-
-fn held(lease: &Value) -> Held {
-    let notes = api::object_at(lease, &["metadata", "annotations"]);
-    let note = |key: &str| {
-        let note = notes.and_then(|notes| notes.get(key));
-        note.and_then(Value::as_str).unwrap_or_default()
-    };
-    let replicas = notes.into_iter().flatten().filter_map(|(key, value)| {
-        let replica = key.strip_prefix(REPLICA)?;
-        Some((replica.to_owned(), value.as_str()?.to_owned()))
-    });
-    let signed = |key| i64::try_from(number(note(key))).unwrap_or(i64::MAX);
-    Held {
-        holder: api::str_at(lease, &["spec", "holderIdentity"])
-            .unwrap_or_default()
-            .to_owned(),
-        address: note(ADDRESS).to_owned(),
-        term: signed(TERM),
-        replicas: replicas.collect(),
-        format: signed(FORMAT),
-    }
 }

@@ -7,6 +7,7 @@
 mod difference;
 pub mod door;
 mod follow;
+mod held;
 mod holder;
 mod host;
 mod import;

@@ -24,7 +24,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use super::door::Serving;
-use super::lease::{Held, Lease};
+use super::held::Held;
+use super::lease::Lease;
 use super::repeats::{Known, LARGEST};
 
 /// For which holder and term a request is meant.

@@ -148,7 +148,7 @@ impl Started {
     /// Waits for the Lease, works while it holds it.
     async fn serve(self, options: &Options, mut signals: Signals) -> Result<ExitCode, ExitFailure> {
         let term = tokio::select! {
-            term = self.lease.acquire() => term,
+            term = self.lease.acquire() => term.map_err(|lost| ExitFailure::of("wait for the Lease", &lost))?,
             () = signals.any() => {
                 self.listening.stop().await;
                 return Ok(ExitCode::SUCCESS);

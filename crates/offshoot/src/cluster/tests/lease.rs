@@ -25,7 +25,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
 async fn one_takes_it_and_who_waits_gets_it_when_it_is_released() {
     let world = World::new().await;
     let (first, term) = world.lease("a");
-    assert_eq!(soon(first.acquire()).await, 1);
+    assert_eq!(soon(first.acquire()).await.unwrap(), 1);
     assert!(term.is_on());
     let (second, waits) = world.lease("b");
     let taken = tokio::spawn({
@@ -45,7 +45,11 @@ async fn one_takes_it_and_who_waits_gets_it_when_it_is_released() {
     assert!(!taken.is_finished() && !waits.is_on(), "one holds it");
     first.release().await;
     assert!(!term.is_on());
-    assert_eq!(soon(taken).await.unwrap(), 2, "a term is never used again");
+    assert_eq!(
+        soon(taken).await.unwrap().unwrap(),
+        2,
+        "a term is never used again"
+    );
     assert!(waits.is_on());
 }
 
@@ -59,14 +63,14 @@ async fn a_term_is_above_every_record_even_without_a_lease() {
         .await
         .unwrap();
     let (lease, _) = world.lease("a");
-    assert_eq!(soon(lease.acquire()).await, 42);
+    assert_eq!(soon(lease.acquire()).await.unwrap(), 42);
 }
 
 #[tokio::test]
 async fn who_loses_it_is_told_and_writes_no_more() {
     let world = World::new().await;
     let (lease, term) = world.lease("a");
-    let number = soon(lease.acquire()).await;
+    let number = soon(lease.acquire()).await.unwrap();
     let remote = world.remote();
     let found = remote
         .get(&leases(), "offshoot-system", "offshoot")
@@ -87,7 +91,7 @@ async fn who_loses_it_is_told_and_writes_no_more() {
     assert!(!term.is_on());
     let (other, _) = world.lease("b");
     assert_eq!(
-        soon(other.acquire()).await,
+        soon(other.acquire()).await.unwrap(),
         1,
         "a Lease that is gone locks nobody out"
     );
@@ -97,7 +101,7 @@ async fn who_loses_it_is_told_and_writes_no_more() {
 async fn another_holder_ends_this_one() {
     let world = World::new().await;
     let (lease, term) = world.lease("a");
-    let number = soon(lease.acquire()).await;
+    let number = soon(lease.acquire()).await.unwrap();
     let place = ("offshoot-system", "offshoot", "");
     let patch = json!({"spec": {"holderIdentity": "b"}});
     let media = "application/merge-patch+json";
@@ -115,7 +119,7 @@ async fn another_holder_ends_this_one() {
 async fn records_of_a_newer_format_are_not_written_over() {
     let world = World::new().await;
     let (first, _) = world.lease("a");
-    soon(first.acquire()).await;
+    soon(first.acquire()).await.unwrap();
     let place = ("offshoot-system", "offshoot", "");
     let newer = (api::RECORD_FORMAT + 1).to_string();
     let patch = json!({"metadata": {"annotations": {"offshoot.dev/format": newer}}, "spec": {"holderIdentity": ""}});
@@ -161,7 +165,7 @@ async fn a_term_begins_when_its_marker_came_back() {
 async fn a_term_that_nobody_can_have_had_locks_nobody_out() {
     let world = World::new().await;
     let (first, _) = world.lease("a");
-    soon(first.acquire()).await;
+    soon(first.acquire()).await.unwrap();
     let place = ("offshoot-system", "offshoot", "");
     let forged = json!({
         "metadata": {"annotations": {"offshoot.dev/term": i64::MAX.to_string()}},
@@ -180,14 +184,14 @@ async fn a_term_that_nobody_can_have_had_locks_nobody_out() {
         .await
         .unwrap();
     let (second, _) = world.lease("b");
-    assert_eq!(soon(second.acquire()).await, 8);
+    assert_eq!(soon(second.acquire()).await.unwrap(), 8);
 }
 
 #[tokio::test]
 async fn the_holders_address_is_put_back() {
     let world = World::new().await;
     let (lease, term) = world.lease("a");
-    let number = soon(lease.acquire()).await;
+    let number = soon(lease.acquire()).await.unwrap();
     let holding = tokio::spawn({
         let lease = lease.clone();
         async move { lease.hold(number).await }
@@ -225,14 +229,14 @@ async fn a_lease_whose_answer_was_lost_is_held_in_the_same_term() {
     world.seen.lose(&format!("POST {LEASES}"));
     let (lease, term) = world.lease("a");
     assert_eq!(
-        soon(lease.acquire()).await,
+        soon(lease.acquire()).await.unwrap(),
         1,
         "it is not waited for, as if it were another one's"
     );
     assert!(term.is_on());
     lease.release().await;
     world.seen.lose(&format!("PATCH {LEASES}"));
-    assert_eq!(soon(lease.acquire()).await, 2);
+    assert_eq!(soon(lease.acquire()).await.unwrap(), 2);
     assert!(world.seen.has_lost() && term.is_on());
 }
 
@@ -240,7 +244,7 @@ async fn a_lease_whose_answer_was_lost_is_held_in_the_same_term() {
 async fn a_renewal_that_nobody_answers_costs_no_term() {
     let world = World::new().await;
     let (lease, term) = world.lease("a");
-    let number = soon(lease.acquire()).await;
+    let number = soon(lease.acquire()).await.unwrap();
     let holding = tokio::spawn({
         let lease = lease.clone();
         async move { lease.hold(number).await }
@@ -266,7 +270,7 @@ async fn a_renewal_that_nobody_answers_costs_no_term() {
 async fn a_lease_is_handed_over_though_the_first_request_never_arrived() {
     let world = World::new().await;
     let (lease, _) = world.lease("a");
-    soon(lease.acquire()).await;
+    soon(lease.acquire()).await.unwrap();
     world
         .seen
         .lose_of(&format!("PATCH {LEASES}"), Loss::Request);
@@ -285,7 +289,7 @@ async fn a_lease_is_handed_over_though_the_first_request_never_arrived() {
 async fn whoever_is_late_goes_on_if_nobody_took_the_lease() {
     let world = World::new().await;
     let (lease, term) = world.lease("a");
-    let number = soon(lease.acquire()).await;
+    let number = soon(lease.acquire()).await.unwrap();
     let holding = tokio::spawn({
         let lease = lease.clone();
         async move { lease.hold(number).await }
@@ -320,7 +324,7 @@ async fn whoever_is_late_goes_on_if_nobody_took_the_lease() {
 async fn whoever_is_late_ends_if_somebody_took_the_lease() {
     let world = World::new().await;
     let (lease, term) = world.lease("a");
-    let number = soon(lease.acquire()).await;
+    let number = soon(lease.acquire()).await.unwrap();
     let place = ("offshoot-system", "offshoot", "");
     // Somebody had it and gave it back: the term tells.
     let patch = json!({"metadata": {"annotations": {"offshoot.dev/term": "2"}}, "spec": {"holderIdentity": "a"}});
