@@ -60,6 +60,9 @@ pub struct Options {
     pub quiet: plan::set::QuietTime,
     /// How many bytes a package's resources may be after any step of its pipeline.
     pub package_bytes: u64,
+    /// Whether our copies of remote repositories outlive the process. Where they do not, what is kept of people's commits is pushed
+    /// to the remote (V23).
+    pub lasting_copies: bool,
 }
 
 impl Default for Options {
@@ -78,6 +81,7 @@ impl Default for Options {
             sets: true,
             quiet: plan::set::QuietTime::default(),
             package_bytes: store::Limits::default().package_bytes,
+            lasting_copies: true,
         }
     }
 }

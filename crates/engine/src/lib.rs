@@ -31,6 +31,7 @@ mod git;
 mod given_up;
 mod held;
 mod index;
+mod kept;
 mod leaving;
 mod locks;
 mod observe;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{ObjectKey, Revision, Uid};
 use plan::variant::{BaseRef, CreateDraft, RevisionRef, UpdateDraft, VariantOutcome, base_of};
-use store::{RefEdit, RefName};
+use store::{Expect, RefEdit, RefName, Scope};
 use tokio::sync::OwnedMutexGuard;
 
 use super::current::uncover;
@@ -235,7 +235,12 @@ async fn pin(engine: &Engine, upstream: &Revision) -> Result<()> {
         return Ok(());
     }
     // A pin that is refused costs nothing now: the commit is there.
-    let pin = (name, upstream.commit);
+    let pin = RefEdit {
+        name,
+        expect: Expect::Any,
+        to: Some(upstream.commit),
+        scope: Scope::Local,
+    };
     transaction::keep(engine, &open, "pin the upstream commit", pin).await?;
     Ok(())
 }

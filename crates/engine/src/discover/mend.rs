@@ -9,14 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Class, CommitId, PackageName, RevisionNumber, WorkspaceName};
-use store::{Expect, RefEdit, RefName, Scope};
+use store::{RefEdit, RefName};
 
 use super::View;
 use super::history::approval;
 use super::survey::approved;
 use crate::git::{Layout, RefKind};
 use crate::repos::OpenRepository;
-use crate::{Engine, Error, Result, registrations, transaction};
+use crate::{Engine, Error, Result, kept, registrations, transaction};
 
 /// How many commits of a draft, and of a branch since a draft left it, are looked at.
 const LIMIT: usize = 1_000;
@@ -34,7 +34,7 @@ pub(super) async fn mend(
     if registrations::writable(engine, open).is_err() {
         return Ok(false);
     }
-    let refs = half_done(open, package, view)?;
+    let refs = half_done(engine, open, package, view)?;
     if refs.is_empty() {
         return Ok(false);
     }
@@ -57,7 +57,12 @@ struct Unpublished {
     proposed: Option<(RefName, CommitId)>,
 }
 
-fn half_done(open: &OpenRepository, package: &PackageName, view: &View) -> Result<Vec<RefEdit>> {
+fn half_done(
+    engine: &Engine,
+    open: &OpenRepository,
+    package: &PackageName,
+    view: &View,
+) -> Result<Vec<RefEdit>> {
     let mut all: BTreeMap<&WorkspaceName, Unpublished> = BTreeMap::new();
     for (name, (kind, commit)) in &view.kinds {
         let at = (name.clone(), *commit);
@@ -90,13 +95,18 @@ fn half_done(open: &OpenRepository, package: &PackageName, view: &View) -> Resul
             edits.push(RefEdit::delete(name, commit));
         }
     }
-    edits.extend(marks(open, package, view)?);
+    edits.extend(marks(engine, open, package, view)?);
     Ok(edits)
 }
 
 /// Marks of deletion proposals of which nothing is left: the tag went, the mark did not. One that
 /// alone still leads to its commit leaves a recovery ref behind.
-fn marks(open: &OpenRepository, package: &PackageName, view: &View) -> Result<Vec<RefEdit>> {
+fn marks(
+    engine: &Engine,
+    open: &OpenRepository,
+    package: &PackageName,
+    view: &View,
+) -> Result<Vec<RefEdit>> {
     let head = view.refs.get(&open.layout.branch_ref()?).copied();
     let mut edits = Vec::new();
     for (name, (kind, commit)) in &view.kinds {
@@ -123,13 +133,7 @@ fn marks(open: &OpenRepository, package: &PackageName, view: &View) -> Result<Ve
             None => false,
         };
         if !kept && open.repo.has_commit(*commit).map_err(failed)? {
-            let kept = format!("refs/offshoot/recovered/{}/{commit}", name.short());
-            edits.extend(RefName::parse(&kept).ok().map(|name| RefEdit {
-                name,
-                expect: Expect::Any,
-                to: Some(*commit),
-                scope: Scope::Local,
-            }));
+            edits.extend(kept::edit(engine, name.short(), *commit));
         }
     }
     Ok(edits)

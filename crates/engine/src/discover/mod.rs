@@ -34,7 +34,7 @@ use crate::ports::{EventType, OurKind};
 use crate::repos::{OpenRepository, Seen};
 use crate::stats::count;
 use crate::transaction::Follow;
-use crate::{Engine, Error, Result, recover, registrations, transaction, waiting};
+use crate::{Engine, Error, Result, kept, recover, registrations, transaction, waiting};
 
 pub(crate) use history::{
     Approved, approval, approved_before, approved_last, by_person, highest_number,
@@ -225,15 +225,14 @@ async fn keep_lost(engine: &Engine, open: &OpenRepository, lost: &survey::Lost) 
     if !open.repo.has_commit(lost.commit).map_err(failed)? {
         return Ok(());
     }
-    let name = format!("refs/offshoot/recovered/{}/{}", lost.name, lost.commit);
-    let Ok(name) = RefName::parse(&name) else {
+    let Some(edit) = kept::edit(engine, &lost.name, lost.commit) else {
         return Ok(());
     };
     let kept = match registrations::writable(engine, open) {
         Err(why) => format!("it is not kept, since nothing is written there: {why}"),
         Ok(()) => {
-            let lost = (name.clone(), lost.commit);
-            if !transaction::keep(engine, open, "keep lost commits", lost).await? {
+            let name = edit.name.clone();
+            if !transaction::keep(engine, open, "keep lost commits", edit).await? {
                 return Ok(());
             }
             format!("it is kept as {}", name.as_str())

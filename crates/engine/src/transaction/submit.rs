@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use model::{Class, CommitId};
-use store::{Answer, Expect, RefEdit, RefName, Scope, Submission};
+use model::Class;
+use store::{Answer, RefEdit, RefName, Submission};
 use tokio::time::Instant;
 
 use crate::ports::PortError;
@@ -55,7 +55,7 @@ pub(crate) async fn move_refs(
     submit(engine, open, submission).await.map(drop)
 }
 
-/// Keeps a commit by a ref of this disk alone. Whether it is kept: it may be refused.
+/// Makes a ref that keeps a commit. Whether it is kept: it may be refused.
 ///
 /// # Errors
 /// It could not be attempted.
@@ -63,15 +63,10 @@ pub(crate) async fn keep(
     engine: &Engine,
     open: &OpenRepository,
     attempt: &'static str,
-    (name, commit): (RefName, CommitId),
+    kept: RefEdit,
 ) -> Result<bool> {
     let submission = Submission {
-        refs: vec![RefEdit {
-            name,
-            expect: Expect::Any,
-            to: Some(commit),
-            scope: Scope::Local,
-        }],
+        refs: vec![kept],
         ..Submission::default()
     };
     let submitted = waiting::remote(engine, open.repo.url(), open.repo.submit(submission)).await;

@@ -203,7 +203,7 @@ async fn written(
         _ => old.lifecycle,
     };
     if new.commit != old.commit || to != old.lifecycle {
-        let refs = lifecycle::refs(open, old, to, new.commit)?;
+        let refs = lifecycle::refs(engine, open, old, to, new.commit)?;
         made.warnings.extend(lifecycle::told_of(&refs));
         made.warnings.extend(unread(old.lifecycle, &new, to));
         transaction.move_refs(refs).as_announced(held.announced());

@@ -123,7 +123,13 @@ async fn put(
         made.revision = Arc::clone(old);
         return Ok(made);
     }
-    transaction.move_refs(lifecycle::refs(open, old, old.lifecycle, record.commit)?);
+    transaction.move_refs(lifecycle::refs(
+        engine,
+        open,
+        old,
+        old.lifecycle,
+        record.commit,
+    )?);
     let prepared = transaction.prepare(vec![Follow::put(record, Some(Arc::clone(old)))])?;
     if by.dry_run {
         return Ok(made);

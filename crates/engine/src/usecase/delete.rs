@@ -7,7 +7,7 @@ use plan::revision::{DeleteObserved, DeletePlan, Follower, delete as judge, foll
 use store::{BranchEdit, Expect, RefEdit};
 
 use super::approve::relabel;
-use super::lifecycle::{mark, recovered};
+use super::lifecycle::mark;
 use super::{Caller, Made, Preconditions, precondition, rejected};
 use crate::discover::{by_person, tag_of};
 use crate::git::{Message, Subject, author_of, committer};
@@ -16,7 +16,7 @@ use crate::index::PackageKey;
 use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind};
 use crate::transaction::{Follow, Transaction};
-use crate::{Engine, Error, Result, given_up, held, leaving, registrations, transaction};
+use crate::{Engine, Error, Result, given_up, held, kept, leaving, registrations, transaction};
 
 pub(super) async fn delete(
     engine: &Engine,
@@ -227,7 +227,7 @@ fn keep_people(engine: &Engine, by: &Caller, held: &Held) -> Result<Option<RefEd
     }
     let by_person = by_person(open, revision)?;
     Ok(by_person
-        .then(|| recovered(revision, revision.commit))
+        .then(|| kept::edit(engine, revision.key.name.as_str(), revision.commit))
         .flatten())
 }
 

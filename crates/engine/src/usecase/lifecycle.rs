@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use model::{CommitId, Lifecycle, Revision};
-use store::{Expect, RefEdit, RefName, Scope};
+use store::{Expect, RefEdit, RefName};
 
 use super::Caller;
 use crate::discover::tag_of;
 use crate::ports::{EventType, OurKind};
 use crate::repos::OpenRepository;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, kept};
 
 /// The ref edits that move a revision from one lifecycle to another, its content at `to_commit`.
 ///
 /// # Errors
 /// A move that is no such move: an approval has content to publish.
 pub(super) fn refs(
+    engine: &Engine,
     open: &OpenRepository,
     revision: &Arc<Revision>,
     to: Lifecycle,
@@ -32,12 +33,12 @@ pub(super) fn refs(
         (Draft, Proposed) => {
             let left = RefEdit::delete(layout.draft(package, ws)?, at);
             let shown = layout.proposed(package, ws)?;
-            [vec![left], shows(open, revision, shown, to_commit)?].concat()
+            [vec![left], shows(engine, open, revision, shown, to_commit)?].concat()
         }
         (Proposed, Draft) => {
             let left = RefEdit::delete(layout.proposed(package, ws)?, at);
             let shown = layout.draft(package, ws)?;
-            [vec![left], shows(open, revision, shown, to_commit)?].concat()
+            [vec![left], shows(engine, open, revision, shown, to_commit)?].concat()
         }
         (Published, DeletionProposed) => {
             vec![RefEdit::create(
@@ -66,6 +67,7 @@ pub(super) fn refs(
 /// The ref that shows a revision after a move, where there should be none yet. One that stands there all the same was pushed by a
 /// person, or left by a move that was cut short: what it holds is not the revision's, and stays reachable (V23).
 fn shows(
+    engine: &Engine,
     open: &OpenRepository,
     revision: &Revision,
     name: RefName,
@@ -83,25 +85,14 @@ fn shows(
     }
     let mut edits = vec![update(name, stands, to)];
     if !open.repo.is_ancestor(stands, to).map_err(failed)? {
-        edits.extend(recovered(revision, stands));
+        edits.extend(kept::edit(engine, revision.key.name.as_str(), stands));
     }
     Ok(edits)
 }
 
-/// Keeps a commit that was at a revision's ref reachable.
-pub(super) fn recovered(revision: &Revision, at: CommitId) -> Option<RefEdit> {
-    let name = format!("refs/offshoot/recovered/{}/{at}", revision.key.name);
-    RefName::parse(&name).ok().map(|name| RefEdit {
-        name,
-        expect: Expect::Any,
-        to: Some(at),
-        scope: Scope::Local,
-    })
-}
-
 /// What whoever moved a revision is told of what is kept.
 pub(super) fn told_of(refs: &[RefEdit]) -> Option<String> {
-    let kept = refs.iter().find(|edit| edit.scope == Scope::Local)?;
+    let kept = refs.iter().find(|edit| kept::of(&edit.name).is_some())?;
     Some(format!(
         "something else was pushed to where the revision stands now: it is kept as {}",
         kept.name.as_str()

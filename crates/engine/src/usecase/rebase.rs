@@ -41,7 +41,13 @@ pub(super) async fn rebase(
     let Onto { trees, warning } = onto(open, old, head)?;
     let Some((was, now)) = trees else {
         if old.lifecycle != Lifecycle::Draft {
-            transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?);
+            transaction.move_refs(lifecycle::refs(
+                engine,
+                open,
+                old,
+                Lifecycle::Draft,
+                old.commit,
+            )?);
             lifecycle::moved(open, &mut new, Lifecycle::Draft);
         }
         let mut made = finish(by, held, transaction, new).await?;
@@ -100,7 +106,13 @@ pub(super) async fn rebase(
     )?;
     content::take(&mut new, &rendered.files, tip)?;
     content::say(&mut new, said);
-    transaction.move_refs(lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?);
+    transaction.move_refs(lifecycle::refs(
+        engine,
+        open,
+        old,
+        Lifecycle::Draft,
+        new.commit,
+    )?);
     lifecycle::moved(open, &mut new, Lifecycle::Draft);
     finish(by, held, transaction, new).await
 }

@@ -46,7 +46,13 @@ pub(super) async fn resolve(
         Made::Nothing(acted) => return Ok(acted),
         Made::Draft(new) => *new,
     };
-    transaction.move_refs(lifecycle::refs(open, old, old.lifecycle, new.commit)?);
+    transaction.move_refs(lifecycle::refs(
+        engine,
+        open,
+        old,
+        old.lifecycle,
+        new.commit,
+    )?);
     let prepared = transaction.prepare(vec![Follow::put(new.clone(), Some(Arc::clone(old)))])?;
     if by.dry_run {
         return Ok(Acted::Done(Some(Arc::new(new))));

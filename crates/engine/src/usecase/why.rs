@@ -8,10 +8,7 @@ use plan::set::{Observed, Subject};
 
 use store::RefName;
 
-use crate::{Engine, Error, Result, observe, opening};
-
-/// Where commits are kept that no other ref leads to any more.
-const KEPT: &str = "refs/offshoot/recovered";
+use crate::{Engine, Error, Result, kept, observe, opening};
 
 /// What is seen of a variant and what would be done about it; `None` if it is gone.
 ///
@@ -24,7 +21,7 @@ pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<S
     let early = early(engine, key, o.variant.meta()).await?;
     let plan = plan::variant::decide(&o);
     let own = plan::variant::seen(&o) + &plan::variant::explain(&plan);
-    let kept = kept(engine, &o).await?;
+    let kept = what_is_kept(engine, &o).await?;
     Ok(Some(early.unwrap_or_default() + &own + &kept))
 }
 
@@ -32,7 +29,7 @@ pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<S
 const NAMED: usize = 3;
 
 /// Where what people committed to deleted drafts of the package is kept (V23): a draft that is made again is without it.
-async fn kept(engine: &Engine, o: &plan::variant::Observed) -> Result<String> {
+async fn what_is_kept(engine: &Engine, o: &plan::variant::Observed) -> Result<String> {
     let plan::variant::Subject::Valid(variant) = &o.variant else {
         return Ok(String::new());
     };
@@ -44,18 +41,18 @@ async fn kept(engine: &Engine, o: &plan::variant::Observed) -> Result<String> {
         attempt: "read what is kept",
         source,
     };
-    let Ok(dir) = RefName::parse(KEPT) else {
-        return Ok(String::new());
-    };
-    let all = open.repo.refs_below(&dir).map_err(failed)?;
+    let mut all = Vec::new();
+    for dir in kept::directories() {
+        all.extend(open.repo.refs_below(&dir).map_err(failed)?.into_keys());
+    }
     let package = at.package.as_str().replace('/', ".");
-    let of_it = format!("{KEPT}/{}.{package}.", at.repo);
+    let of_it = format!("{}.{package}.", at.repo);
     let is_of_it = |name: &&RefName| {
         // Behind it come the workspace and the commit, which have no dot.
-        let rest = name.as_str().strip_prefix(&of_it);
+        let rest = kept::of(name).and_then(|of| of.strip_prefix(&of_it));
         rest.is_some_and(|rest| !rest.contains('.'))
     };
-    let names: Vec<&str> = all.keys().filter(is_of_it).map(RefName::as_str).collect();
+    let names: Vec<&str> = all.iter().filter(is_of_it).map(RefName::as_str).collect();
     let mut text = String::new();
     for name in names.iter().take(NAMED) {
         // Writing to a String cannot fail.
@@ -65,7 +62,7 @@ async fn kept(engine: &Engine, o: &plan::variant::Observed) -> Result<String> {
         );
     }
     if let Some(more) = names.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        _ = writeln!(text, "kept in git: {more} more below {KEPT}");
+        _ = writeln!(text, "kept in git: {more} more beside them");
     }
     Ok(text)
 }

@@ -2,6 +2,7 @@
 
 use engine::usecase::{Caller, Preconditions};
 use model::{Class, Door, Lifecycle, Status};
+use store::RefName;
 use testkit::twin::key;
 
 use crate::bases::{move_ref, published, put};
@@ -60,6 +61,25 @@ async fn what_people_committed_to_a_draft_is_kept_where_a_person_deletes_it() {
     let why = why.expect("a report").expect("a variant");
     let said = format!("refs/offshoot/recovered/{SECOND}/{commit}\n");
     assert!(why.contains(&said), "{why}");
+}
+
+/// Where our copy of a repository goes with the process, a ref in it keeps nothing: it is pushed.
+#[tokio::test(start_paused = true)]
+async fn what_people_committed_is_kept_in_the_remote_where_our_copies_do_not_last() {
+    let (mut world, commit) = drafted(true).await;
+    world.lasting_copies = false;
+    world.restart().await;
+    let any = Preconditions::default();
+    let deleted = world.engine.delete(&alice(), &key(NS, SECOND), &any).await;
+    deleted.expect("deleted");
+    world.rest().await;
+    let name = format!("refs/offshoot/recovery/{SECOND}/{commit}");
+    let of_remote = world.outside("deploy").refs().expect("refs");
+    let name = RefName::parse(&name).expect("a ref");
+    assert_eq!(of_remote.get(&name), Some(&commit), "{of_remote:?}");
+    let why = world.engine.why_variant(&key(NS, "shop")).await;
+    let why = why.expect("a report").expect("a variant");
+    assert!(why.contains(&format!("{name}\n")), "{why}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,6 +35,7 @@ pub(crate) struct World {
     pub(crate) local_poll: Duration,
     /// Whether the next process' records take a while to be written, so that others go on meanwhile.
     pub(crate) slow_records: bool,
+    pub(crate) lasting_copies: bool,
     running: JoinHandle<()>,
 }
 
@@ -50,7 +51,7 @@ impl World {
         }));
         let both = (true, true);
         let local_poll = Duration::from_millis(300);
-        let how = (false, both, local_poll, false);
+        let how = (false, both, local_poll, false, true);
         let (engine, running) = start(&twin, &clock, &store, &deaths, how);
         let world = Self {
             twin,
@@ -61,6 +62,7 @@ impl World {
             reconcilers: both,
             local_poll,
             slow_records: false,
+            lasting_copies: true,
             running,
         };
         world.rest().await;
@@ -104,6 +106,7 @@ impl World {
             self.reconcilers,
             self.local_poll,
             self.slow_records,
+            self.lasting_copies,
         );
         (self.engine, self.running) = start(twin, clock, store, deaths, how);
     }
@@ -356,12 +359,16 @@ pub(crate) async fn push_files(
     commit
 }
 
+/// Whether records are lost, which controllers run, how often refs are looked at, whether records are slow, and whether our copies of
+/// repositories last.
+type How = (bool, (bool, bool), Duration, bool, bool);
+
 fn start(
     twin: &Arc<Twin>,
     clock: &Arc<TestClock>,
     store: &Arc<MemoryStore>,
     deaths: &Arc<Deaths>,
-    (rebuild, (variants, sets), local_poll, slow): (bool, (bool, bool), Duration, bool),
+    (rebuild, (variants, sets), local_poll, slow, lasting_copies): How,
 ) -> (Engine, JoinHandle<()>) {
     let options = Options {
         cpu: Cpu::Inline,
@@ -369,6 +376,7 @@ fn start(
         rebuild,
         variants,
         sets,
+        lasting_copies,
         ..Options::default()
     };
     let mut ports = twin.ports(clock);
