@@ -389,7 +389,7 @@ fn unrendered(record: &mut Revision, kptfile: &Kptfile) {
 /// A package whose Kptfile cannot be read says so, and is neither proposed nor approved until it can: saving it, or
 /// another push, mends it. The gate stands on the record alone, since nobody commits for another.
 fn unreadable(record: &mut Revision, text: String) -> String {
-    let message = format!("{text}; push a Kptfile that can be read");
+    let message = format!("{text}{MEND}");
     let condition = Condition::new(UNREADABLE, Status::False, "KptfileUnreadable", message);
     record.conditions.push(condition);
     if !record.lifecycle.is_published() {
@@ -400,6 +400,12 @@ fn unreadable(record: &mut Revision, text: String) -> String {
     text
 }
 
+/// Why the Kptfile of a record's package cannot be read, where it cannot.
+pub(super) fn why_unreadable(record: &Revision) -> Option<&str> {
+    let message = record.condition(UNREADABLE)?.message.as_str();
+    Some(message.strip_suffix(MEND).unwrap_or(message))
+}
+
 /// Whether a record waits for its first render.
 pub(crate) fn is_unrendered(record: &Revision) -> bool {
     record.condition(words::RENDERED).is_some()
@@ -407,6 +413,8 @@ pub(crate) fn is_unrendered(record: &Revision) -> bool {
 
 /// The gate of a draft whose Kptfile cannot be read.
 const UNREADABLE: &str = "offshoot.dev/Kptfile";
+/// The way out of it.
+const MEND: &str = "; push a Kptfile that can be read";
 
 fn is_package(snapshot: &Snapshot) -> bool {
     snapshot.files.contains_key(&package::kptfile::path())

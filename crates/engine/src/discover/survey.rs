@@ -283,6 +283,11 @@ fn want(
             record.self_lock = Some(record::self_lock(open, &key.package, origin, record.commit));
         }
         record.deployment = open.repository.deployment;
+        // Its package is not read again, and what is wrong with it is as it was.
+        let unreadable = record::why_unreadable(before);
+        survey
+            .problems
+            .extend(unreadable.map(|why| format!("{}: {why}", origin.label())));
         engine.world(|w| {
             let namespace = &record.key.namespace;
             record.meta.owners.retain(|o| !is_stranger(w, namespace, o));

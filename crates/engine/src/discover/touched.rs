@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{CommitId, Lifecycle, PackageName, Revision};
 
-use super::{View, describes, package_of, same_ref, survey};
+use super::{View, describes, package_of, record, same_ref, survey};
 use crate::git::RefKind;
 use crate::index::PackageKey;
 use crate::repos::{OpenRepository, Seen};
@@ -62,9 +62,11 @@ pub(super) fn touched(
     touched.extend(lost.map(|r| r.package.clone()));
     touched.extend(unmarked(open, view, &all));
     if !before.whole {
+        // What is told of a package whose Kptfile cannot be read was told by the process before this one.
+        let is_told = |r: &Revision| record::why_unreadable(r).is_some();
         let strange = all
             .iter()
-            .filter(|r| engine.world(|w| survey::has_stranger(w, r)));
+            .filter(|r| is_told(r) || engine.world(|w| survey::has_stranger(w, r)));
         touched.extend(strange.map(|r| r.package.clone()));
     }
     Ok((touched, beyond))
@@ -132,9 +134,14 @@ fn changed_on_branch(
         let packages = open.repo.packages(root, open.layout.root());
         let packages = packages.map_err(failed)?;
         beyond = packages.beyond;
+        // A name that cannot be served is told like any other directory that is left out.
         for (dir, tree) in packages.found {
-            if let Ok(package) = PackageName::parse(dir.as_str()) {
-                trees.insert(package, tree);
+            match PackageName::parse(dir.as_str()) {
+                Ok(package) => drop(trees.insert(package, tree)),
+                Err(_) if dir.is_root() => {
+                    beyond.push("the Kptfile at the top: packages have directories".to_owned());
+                }
+                Err(why) => beyond.push(why.to_string()),
             }
         }
     }

@@ -66,7 +66,7 @@ pub(crate) async fn push_onto(
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_understood_is_served_as_far_as_it_goes_and_said() {
-    let world = World::new().await;
+    let mut world = World::new().await;
     world.git("blueprints").await;
     world
         .push("blueprints", "good", &[("Kptfile", KPTFILE)], Some("v1"))
@@ -105,6 +105,10 @@ async fn what_cannot_be_understood_is_served_as_far_as_it_goes_and_said() {
         "{text}"
     );
     assert_eq!(world.file("blueprints.bad.v1", "a.yaml").await, "a: 1\n");
+    // The process after this one says it, too, though nobody pushed anything.
+    world.restart().await;
+    world.rest().await;
+    assert_eq!(message(&world, "blueprints").1, text);
     world
         .push("blueprints", "bad", &[("Kptfile", KPTFILE)], Some("v1"))
         .await;
@@ -112,6 +116,17 @@ async fn what_cannot_be_understood_is_served_as_far_as_it_goes_and_said() {
     // A5: what is no package is said, too.
     let plain = "Repository Ready; left out: package plain: tag v1: directory plain has no Kptfile";
     assert_eq!(message(&world, "blueprints").1, plain);
+    for odd in ["apps/UPPER", "with space"] {
+        push_to(&world, "blueprints", "main", odd, &[("Kptfile", KPTFILE)]).await;
+    }
+    world.rest().await;
+    let text = message(&world, "blueprints").1;
+    for odd in [
+        "branch main: package \"apps/UPPER\"",
+        "package \"with space\"",
+    ] {
+        assert!(text.contains(odd), "{text}");
+    }
 }
 
 /// No look saw the ref: neither the one before nor the one after.
