@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    Class, CommitId, Condition, ConflictPolicy, Files, GitLock, GitSource, GitUpstream, Namespace,
-    PackageName, Revision, Status, Strategy,
+    Class, CommitId, Condition, Conflict, ConflictPolicy, Decision, Files, GitLock, GitSource,
+    GitUpstream, Namespace, PackageName, Revision, Status, Strategy,
 };
 use package::clone::{self, CloneSpec};
 use package::init::{InitSpec, init};
@@ -23,8 +23,8 @@ use crate::{Engine, Error, Result, credentials, opening, waiting};
 /// The condition that names what of the upstream is left out.
 pub(super) const LEFT_OUT: &str = "UpstreamFilesLeftOut";
 
-/// How many paths a message about what is left out names.
-const LEFT_OUT_NAMED: usize = 5;
+/// How many paths or conflicts a message names.
+const NAMED: usize = 5;
 
 /// Content for a new revision.
 #[derive(Debug)]
@@ -143,8 +143,8 @@ fn left_out(opaque: &[Opaque], has: &[Opaque]) -> Option<String> {
         return None;
     }
     named.sort();
-    let more = named.len().saturating_sub(LEFT_OUT_NAMED);
-    named.truncate(LEFT_OUT_NAMED);
+    let more = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
     if more > 0 {
         named.push(format!("and {more} more"));
     }
@@ -299,11 +299,28 @@ async fn upgraded(
     let mut warnings: Vec<_> = marked.warnings.iter().map(|w| w.what.clone()).collect();
     let left_out = not_carried(&new_opaque, &local.opaque);
     warnings.extend(left_out.iter().map(|c| c.message.clone()));
+    warnings.extend(decided(&merged.conflicts));
     Ok(Content {
         files,
         conditions: left_out.into_iter().collect(),
         opaque: local.opaque.clone(),
         conflicts: merged.conflicts,
         warnings,
+    })
+}
+
+/// What both sides had changed, and the merge decided against the package: no gate holds it, so that whoever asked is told.
+fn decided(conflicts: &[Conflict]) -> Option<String> {
+    let lost = |c: &&Conflict| c.decision == Decision::Upstream;
+    let lost: Vec<&Conflict> = conflicts.iter().filter(lost).collect();
+    let mut named: Vec<String> = lost.iter().take(NAMED).map(ToString::to_string).collect();
+    if let Some(more) = lost.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        named.push(format!("and {more} more"));
+    }
+    (!named.is_empty()).then(|| {
+        format!(
+            "what both sides changed is as upstream has it: {}; status.conflicts holds both values, and `offshoot rpkg edit` puts yours back",
+            named.join("; ")
+        )
     })
 }

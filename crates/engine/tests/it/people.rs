@@ -400,3 +400,47 @@ async fn what_stands_where_a_revision_is_moved_to_is_kept() {
     assert_eq!(at(&kept), Some(made));
     assert!(moved.warnings[0].contains(&kept), "{:?}", moved.warnings);
 }
+
+/// What a person upgrades waits at no gate, as in Porch: so the answer names each edit that gave way, and nothing goes unsaid.
+#[tokio::test(start_paused = true)]
+async fn whoever_upgrades_by_hand_is_told_which_edits_gave_way() {
+    let world = World::new().await;
+    for repo in ["blueprints", "deploy"] {
+        world.git(repo).await;
+        world.register(repo, false).await;
+    }
+    let push = async |replicas: &str, tag| {
+        let text = DEPLOYMENT.replace("replicas: 1", replicas);
+        let files = [("Kptfile", KPTFILE), ("d.yaml", text.as_str())];
+        world.push("blueprints", "app", &files, Some(tag)).await;
+        world.rest().await;
+    };
+    push("replicas: 1", "v1").await;
+    push("replicas: 3", "v2").await;
+    let named = |name: &str| key(NS, name).name;
+    let make = async |workspace: &str, task| {
+        let input = input("deploy", "app", workspace, task);
+        let made = world.engine.create(&alice(), &namespace(), input).await;
+        made.expect("made")
+    };
+    let upstream = named("blueprints.app.v1");
+    make("a", Task::Clone { upstream }).await;
+    let mine = |text: &str| text.replace("replicas: 1", "replicas: 7");
+    world.edit("deploy.app.a", "d.yaml", mine).await;
+    world.publish("deploy.app.a").await;
+    let made = make(
+        "b",
+        Task::Upgrade {
+            old_upstream: named("blueprints.app.v1"),
+            new_upstream: named("blueprints.app.v2"),
+            local: named("deploy.app.a"),
+            strategy: model::Strategy::ResourceMerge,
+        },
+    )
+    .await;
+    assert_eq!(made.revision.conflicts.len(), 1);
+    let told = made.warnings.join("\n");
+    for word in ["spec.replicas: local 7, upstream 3", "rpkg edit"] {
+        assert!(told.contains(word), "{told}");
+    }
+}
