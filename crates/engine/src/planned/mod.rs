@@ -152,6 +152,8 @@ pub struct PlannedTarget {
     pub tree: Option<TreeId>,
     /// What it states.
     pub inputs: Inputs,
+    /// What it would inject and nobody has, each by kind and name.
+    pub absent: Vec<String>,
     /// What nobody has decided.
     pub conflicts: Vec<Conflict>,
     /// Why it would fail, is not known, or stays as it is: a reason and a sentence; empty otherwise.

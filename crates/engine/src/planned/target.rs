@@ -179,6 +179,7 @@ fn unseen(world: &Supposed, key: &ObjectKey, error: &Error) -> Planned {
         draft: None,
         tree: None,
         inputs: Inputs::default(),
+        absent: Vec::new(),
         conflicts: Vec::new(),
         why: error.reason(),
     };
@@ -202,6 +203,7 @@ fn blank(world: &Supposed, o: &Observed) -> PlannedTarget {
         variant: key.clone(),
         set: set.map(|name| ObjectKey::new(key.namespace.clone(), name)),
         place,
+        absent: o.absent(),
         ..unseen(world, key, &Error::conflict("")).target
     }
 }

@@ -143,6 +143,9 @@ fn of_target(plan: &FleetPlan, target: &PlannedTarget) -> Value {
     if let Some(why) = &target.inexact {
         object["inexact"] = why.as_str().into();
     }
+    if !target.absent.is_empty() {
+        object["absent"] = target.absent.clone().into();
+    }
     let (reason, message) = &target.why;
     if !message.is_empty() {
         object["reason"] = reason.as_str().into();

@@ -9,7 +9,7 @@ use super::entries::entries;
 use super::table::{
     by_key, decide, fates, fuses, letters, parted, place, sides, sorted, stays, steps, upstreams,
 };
-use super::{inexact, list, number, short, text, who};
+use super::{absent, inexact, injectors, list, number, short, text, who};
 use crate::visible::counted;
 
 /// The most bytes of a comment.
@@ -216,6 +216,15 @@ fn rest(document: &Value, most: usize, out: &mut String) {
             _ = writeln!(out, "* {stays}");
         }
     }
+    let absent = absent(document);
+    if !absent.is_empty() {
+        out.push('\n');
+    }
+    for (what, count) in absent.iter().take(told(most)) {
+        let what = what.replace('`', "'");
+        _ = writeln!(out, "* {what} is not there: {}", injectors(*count));
+    }
+    more(absent.len(), most, out);
     let inexact = inexact(document);
     if !inexact.is_empty() {
         out.push('\n');

@@ -80,14 +80,32 @@ fn who(entry: &Value) -> String {
     }
 }
 
+/// What targets would inject and nobody has, how many each, the most first.
+fn absent(document: &Value) -> Vec<(&str, usize)> {
+    let all = list(document, "targets").flat_map(|target| list(target, "absent"));
+    most_first(all.filter_map(Value::as_str))
+}
+
 /// Why targets are not exact, and how many each, the most first; what is unknown is told as such.
 fn inexact(document: &Value) -> Vec<(&str, usize)> {
+    let told = |target: &&Value| verdict(target) != Some(Verdict::Unknown);
+    let all = list(document, "targets").filter(told);
+    most_first(all.map(|target| text(target, "inexact")))
+}
+
+/// How many targets name an object that is not there.
+fn injectors(count: usize) -> String {
+    let (of, would) = match count {
+        1 => ("target", "injects"),
+        _ => ("targets", "inject"),
+    };
+    format!("{count} {of} {would} nothing of it")
+}
+
+fn most_first<'a>(all: impl Iterator<Item = &'a str>) -> Vec<(&'a str, usize)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for target in list(document, "targets") {
-        let why = text(target, "inexact");
-        if !why.is_empty() && verdict(target) != Some(Verdict::Unknown) {
-            *counts.entry(why).or_default() += 1;
-        }
+    for one in all.filter(|one| !one.is_empty()) {
+        *counts.entry(one).or_default() += 1;
     }
     let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(why, count)| (std::cmp::Reverse(*count), *why));

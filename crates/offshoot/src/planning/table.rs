@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::classes::{NAMED, Told, members, of_class, values_listed, wanted};
 use super::entries::entries;
-use super::{inexact, list, number, short, text, verdict, who};
+use super::{absent, inexact, injectors, list, number, short, text, verdict, who};
 use crate::visible::{counted, visible};
 
 /// How many conflicts, leaving variants or failures are told one by one.
@@ -63,6 +63,11 @@ pub(crate) fn table(document: &Value, all: bool) -> String {
         );
     }
     more(unknown, "unknown", &mut out);
+    let absent = absent(document);
+    for (what, count) in absent.iter().take(TOLD) {
+        _ = writeln!(out, "! {what} is not there: {}", injectors(*count));
+    }
+    more(absent.len(), "objects that are not there", &mut out);
     let inexact = inexact(document);
     for (why, count) in inexact.iter().take(TOLD) {
         _ = writeln!(out, "~ {count} not exact: {}", first_line(why));

@@ -84,6 +84,7 @@ fn target(plan: &mut FleetPlan, name: &str, verdict: Verdict) -> usize {
         draft: None,
         tree: None,
         inputs: Default::default(),
+        absent: Vec::new(),
         conflicts: Vec::new(),
         why: Default::default(),
     });

@@ -186,3 +186,88 @@ fn a_plan_that_is_interrupted_leaves_no_copies() {
         );
     }
 }
+
+const POINT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: site\n  annotations:\n    kpt.dev/config-injection: required\ndata:\n  a: nowhere\n";
+const SITE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: here, namespace: default}\ndata: {a: found}\n";
+const VARIANT: &str = "apiVersion: config.porch.kpt.dev/v1alpha1
+kind: PackageVariant
+metadata: {name: web, namespace: default}
+spec:
+  upstream: {repo: blueprints, package: web, revision: v1}
+  downstream: {repo: deploy, package: web}
+  injectors: [{name: here}]
+";
+
+/// A reviewer would approve what is not what will happen: the cluster may well have what the directory lacks.
+#[test]
+fn what_is_injected_and_not_in_the_directory_is_unknown() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    fleet(root);
+    let work = root.join("work");
+    std::fs::write(work.join("web/site.yaml"), POINT).unwrap();
+    git(&work, &["add", "--all"]);
+    let identity = ["-c", "user.name=x", "-c", "user.email=x@y.z"];
+    git(
+        &work,
+        &[&identity[..], &["commit", "--quiet", "-m", "point"]].concat(),
+    );
+    let to = |name: &str| root.join(format!("fleet/git/{name}.git"));
+    let blueprints = to("blueprints").display().to_string();
+    git(
+        &work,
+        &[
+            "push",
+            "--quiet",
+            &blueprints,
+            "main",
+            "main:refs/tags/web/v1",
+        ],
+    );
+    let deploy = to("deploy").display().to_string();
+    git(root, &["init", "--quiet", "--bare", &deploy]);
+    std::fs::remove_dir_all(work.join("web")).unwrap();
+    std::fs::write(work.join("README"), "deployed from here\n").unwrap();
+    git(&work, &["checkout", "--quiet", "--orphan", "deploy"]);
+    git(&work, &["add", "--all"]);
+    git(
+        &work,
+        &[&identity[..], &["commit", "--quiet", "-m", "first"]].concat(),
+    );
+    git(&work, &["push", "--quiet", &deploy, "deploy:main"]);
+    let objects = OBJECTS.replace("lost", "deploy");
+    std::fs::write(root.join("fleet/objects.yaml"), objects).unwrap();
+    std::fs::write(root.join("web.yaml"), VARIANT).unwrap();
+    let plan = |form: &str| {
+        let output = command(root, &["-f", "web.yaml", "-o", form])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout.clone()).unwrap();
+        assert_eq!(told(&output).0, 2, "{text}{}", told(&output).1);
+        text
+    };
+    let target = || {
+        let document: serde_json::Value = serde_json::from_str(&plan("json")).unwrap();
+        let target = document["targets"][0].clone();
+        (target, document["unknown"].to_string())
+    };
+    let (lacks, unknown) = target();
+    assert_eq!(lacks["absent"], serde_json::json!(["ConfigMap here"]));
+    assert_eq!(lacks["exact"], false);
+    assert!(lacks["tree"].is_null(), "{lacks}");
+    assert!(unknown.contains("ConfigMap here"), "{unknown}");
+    for form in ["table", "markdown"] {
+        let page = plan(form);
+        assert!(
+            page.contains("ConfigMap here is not there: 1 target injects nothing of it"),
+            "{page}"
+        );
+    }
+    std::fs::write(root.join("fleet/site.yaml"), SITE).unwrap();
+    let (has, unknown) = target();
+    assert!(has.get("absent").is_none(), "{has}");
+    assert_eq!(
+        (has["exact"].as_bool(), unknown.as_str()),
+        (Some(true), "[]")
+    );
+}

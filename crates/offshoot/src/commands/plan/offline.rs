@@ -353,6 +353,10 @@ impl Offline {
         let mut moved: Vec<(String, Value)> = Vec::new();
         for target in items(document, "targets") {
             let name = text(target, "/variant").to_owned();
+            for what in not_there(target) {
+                let why = format!("{name} injects it, and it is not in the directory");
+                unknown.push((what, why));
+            }
             let unowned = text(target, "/reason") == "DownstreamExistsUnowned";
             if unowned && !self.known.contains(&name) {
                 target["verdict"] = Verdict::Unknown.word().into();
@@ -402,6 +406,22 @@ impl Offline {
 /// Why a package that is published fits no variant of the directory.
 const UNOWNED: &str = "its package is published, and the directory does not hold the packagevariant with its uid that made \
     it: kubectl get pvar -o yaml writes it";
+
+/// What a target would inject and the directory lacks: whether anybody has it is not known here, nor what comes of the target.
+fn not_there(target: &mut Value) -> Vec<String> {
+    let absent = target.get("absent").and_then(Value::as_array);
+    let absent = absent.into_iter().flatten().filter_map(Value::as_str);
+    let absent: Vec<String> = absent.map(str::to_owned).collect();
+    if !absent.is_empty() {
+        let why = format!("{} is not in the directory", absent.join(", "));
+        let all = [why.as_str(), text(target, "/inexact")];
+        let all: Vec<&str> = all.into_iter().filter(|why| !why.is_empty()).collect();
+        target["inexact"] = all.join("; ").into();
+        target["exact"] = false.into();
+        target["tree"] = Value::Null;
+    }
+    absent
+}
 
 fn items<'a>(document: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> {
     let items = document.get_mut(key).and_then(Value::as_array_mut);
