@@ -57,6 +57,13 @@ impl OffBranch {
                 "merge it, in git: `git merge {}` on the branch, and push; or delete the tag, if it is not to be published",
                 lock.git_ref
             ),
+            // What people committed to it past the tag went with it.
+            (Self::Gone, Some(lock)) => format!(
+                "{}; what was committed to it since is not in that: `git log {}.. -- {}` on the branch lists it",
+                put_back(published),
+                lock.git_ref,
+                lock.directory
+            ),
             _ => put_back(published),
         }
     }

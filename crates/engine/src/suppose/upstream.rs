@@ -121,9 +121,14 @@ fn find(open: &OpenRepository, name: &str) -> Result<CommitId> {
 fn unknown_ref(name: &str, url: &str) -> Error {
     let digits = name.len() < 40 && name.bytes().all(|b| b.is_ascii_hexdigit());
     let hint = match digits {
-        true => format!("a commit is named by all of its 40 digits: `git rev-parse {name}` tells them; what was pushed since is seen after `offshoot repo sync`"),
-        false => "a branch, a tag or a commit of that repository is meant; what was pushed since is seen after `offshoot repo sync`".to_owned(),
+        true => {
+            format!("a commit is named by all of its 40 digits: `git rev-parse {name}` tells them")
+        }
+        false => "a branch, a tag or a commit of that repository is meant".to_owned(),
     };
+    let hint = format!(
+        "{hint}; what was pushed since is seen after `offshoot repo sync`, offline after `git fetch` in the clone"
+    );
     let what = format!("{url} has no branch, tag or commit {name:?}");
     Error::Refused {
         class: Class::NotFound,

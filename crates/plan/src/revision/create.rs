@@ -182,11 +182,17 @@ fn nested(o: &CreateObserved) -> Result<(), Rejected> {
         .iter()
         .find(|p| *p != package && p.overlaps(package));
     other.map_or(Ok(()), |other| {
-        Err(Rejected::invalid(
+        let rejected = Rejected::invalid(
             "spec.packageName",
             package,
             format!("package path \"{package}\" conflicts with existing package \"{other}\": packages cannot be nested"),
-        ))
+        );
+        Err(match package.as_str().starts_with(other.as_str()) {
+            true => rejected.hint(format!(
+                "a subpackage is a directory with a Kptfile in a draft of {other}"
+            )),
+            false => rejected,
+        })
     })
 }
 

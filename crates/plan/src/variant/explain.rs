@@ -4,9 +4,10 @@ use std::fmt;
 
 use model::{Lifecycle, Task};
 
+use super::injection::STALE;
 use super::{CreateDraft, MachineBase, OnEqual, Plan, UpdateDraft, VariantStep, origin, words};
 use crate::Report;
-use crate::report::{last, then};
+use crate::report::{counted, last, then};
 
 impl VariantStep {
     /// What it does, in a few words.
@@ -259,6 +260,7 @@ impl Plan {
         let status = &self.status;
         let words = status.words(status.observed_generation);
         words.clone_into(&mut report.state);
+        let missing = status.injection.iter().find(|n| n.reason != STALE);
         for target in &status.downstream_targets {
             let (waits, verb) = match target.lifecycle {
                 Lifecycle::Draft => ("to be proposed", "propose"),
@@ -266,10 +268,24 @@ impl Plan {
                 Lifecycle::Published | Lifecycle::DeletionProposed => continue,
             };
             let name = &target.name;
-            report.hint(
-                format!("'{name}' waits {waits}"),
-                format!("offshoot rpkg {verb} {name}"),
-            );
+            let (said, hint) = match (target.gates, missing) {
+                (0, _) => (
+                    format!("'{name}' waits {waits}"),
+                    format!("offshoot rpkg {verb} {name}"),
+                ),
+                (_, Some(note)) => (
+                    format!("'{name}' cannot be approved: {} is not true", note.point),
+                    "make what spec.injectors names, or name in it what is there".to_owned(),
+                ),
+                (gates, None) => (
+                    format!(
+                        "'{name}' cannot be approved: {} not true",
+                        counted(gates, "gate is", "gates are")
+                    ),
+                    format!("offshoot why pkgrev/{name} says what they ask for"),
+                ),
+            };
+            report.hint(said, hint);
         }
         report
     }

@@ -13,7 +13,7 @@ use crate::News;
 /// What the types of injection points' conditions begin with (R83).
 const POINT: &str = "config.injection.";
 /// The reason of a point that goes on holding what nothing in the cluster stands for any more.
-const STALE: &str = "InjectionStale";
+pub(super) const STALE: &str = "InjectionStale";
 
 /// The points of open revisions that hold nothing, and those that hold what is gone: of a published revision, too.
 /// What cannot be looked at now stands as it was said last.

@@ -142,6 +142,12 @@ pub(crate) fn not_found(upstream: &Upstream, others: &[String]) -> String {
     if !others.is_empty() {
         text.push_str("; there are: ");
         text.push_str(&others.join(", "));
+        if upstream.version == UpstreamVersion::Latest && upstream.commit.is_none() {
+            // Whatever has a number would have been taken.
+            text.push_str(
+                "; none of them has a number, as what a tag vN publishes has: spec.upstream.revision names one of them",
+            );
+        }
     }
     text
 }

@@ -30,7 +30,7 @@ impl Work<'_> {
             return;
         }
         let message = format!("'{name}' waits for approval, but {}", why.join(", "));
-        let gates = conflicts::our_open_gates(revision);
+        let gates = gates_of_approval(revision);
         let approve = match (gates.is_empty(), self.early(revision)) {
             (true, None) => format!("`offshoot rpkg approve {name}` publishes it as it is"),
             (true, Some(early)) => format!("it is not to be approved now ({})", early.why()),
@@ -85,5 +85,13 @@ impl Work<'_> {
             &format!("{message}; {way_out}"),
         ));
         self.report.hint(message, way_out);
+    }
+}
+
+/// The gates that an approval asks for: those of authors, and of points that must be injected, where the package is deployed from (V12).
+fn gates_of_approval(revision: &Revision) -> Vec<&str> {
+    match revision.deployment {
+        true => conflicts::open_gates(revision),
+        false => conflicts::our_open_gates(revision),
     }
 }
