@@ -170,32 +170,46 @@ fn set(
     let flag = command
         .get_arguments()
         .find(|a| a.get_long() == Some(key))
-        .map(|a| a.get_id().clone());
-    let id = flag.ok_or_else(|| {
+        .map(|a| (a.get_id().clone(), a.get_value_delimiter().is_some()));
+    let (id, takes_more) = flag.ok_or_else(|| {
         ExitFailure::usage(format!("{path}: {place} has no flag {key:?}")).hint(
             "a flag stands in the section of the command whose help defines it: `log` at the top, `namespace` in [rpkg], \
              `output` in [rpkg.get]",
         )
     })?;
-    let text = match value {
-        toml::Value::String(text) => text.clone(),
-        toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Float(_) => {
-            value.to_string()
-        }
-        _ => {
-            return Err(ExitFailure::usage(format!(
-                "{path}: {place} {key} must be a single value"
-            )));
-        }
+    let texts = match value {
+        toml::Value::Array(values) if takes_more => values.iter().map(single).collect(),
+        value => single(value).map(|text| vec![text]),
     };
+    let texts: Vec<String> = texts.ok_or_else(|| {
+        let what = if takes_more {
+            "a single value or a list of them"
+        } else {
+            "a single value"
+        };
+        ExitFailure::usage(format!("{path}: {place} {key} must be {what}"))
+    })?;
     if passed.contains(&(name.to_owned(), id.to_string())) {
         return Ok(command);
     }
-    Ok(command.mut_arg(id, |a| a.default_value(text)))
+    Ok(command.mut_arg(id, |a| a.default_values(texts)))
+}
+
+/// A value as the command line would give it.
+fn single(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Float(_) => {
+            Some(value.to_string())
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use clap::{CommandFactory as _, FromArgMatches as _};
 
     use super::*;
@@ -237,12 +251,35 @@ mod tests {
                 "[rpkg.get] has no flag \"namespace\"",
             ),
             ("[up]\ndata = [1]\n", "[up] data must be a single value"),
+            (
+                "[up]\ngit-hosts = [[1]]\n",
+                "[up] git-hosts must be a single value or a list of them",
+            ),
         ] {
             let why = parsed(toml, &["offshoot", "version"])
                 .unwrap_err()
                 .to_string();
             assert!(why.contains(told), "{why}");
         }
+    }
+
+    /// A flag that may be given more than once is a list, and the command line's own are no more than that.
+    #[test]
+    fn a_flag_that_may_be_given_more_than_once_is_a_list() {
+        let below = |toml: &str, words: &[&str]| {
+            let words = [&["offshoot", "up"], words].concat();
+            match parsed(toml, &words).unwrap().command {
+                Verb::Up(up) => up.repositories.clone(),
+                _ => panic!("another command"),
+            }
+        };
+        let two = ["/srv/a", "/srv/b"].map(PathBuf::from);
+        let list = "[up]\nrepositories-below = [\"/srv/a\", \"/srv/b\"]\n";
+        assert_eq!(below(list, &[]), two);
+        let text = "[up]\nrepositories-below = \"/srv/a,/srv/b\"\n";
+        assert_eq!(below(text, &[]), two);
+        let named = ["--repositories-below", "/srv/c"];
+        assert_eq!(below(list, &named), [PathBuf::from("/srv/c")]);
     }
 
     /// A section may be called as the command is, whichever of its names that is.

@@ -33,7 +33,7 @@ pub(crate) struct EngineArgs {
         env = "OFFSHOOT_PACKAGE_BYTES"
     )]
     pub(crate) package_bytes: u64,
-    /// A host that git is fetched from and pushed to, also more than once: git.example.com, git.example.com:8443 or
+    /// A host that git is fetched from and pushed to, more than once or with commas between: git.example.com, git.example.com:8443 or
     /// *.example.com. Others are not contacted; all are by default.
     #[arg(
         long,

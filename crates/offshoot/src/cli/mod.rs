@@ -279,10 +279,11 @@ pub(crate) struct UpArgs {
         env = "OFFSHOOT_RECONCILERS"
     )]
     pub(crate) reconcilers: Vec<String>,
-    /// Do not wait for the disk: faster, and lost in a power cut.
+    /// Do not wait for the disk: faster, and a power cut or `kill -9` loses every object that was written since the last clean
+    /// stop. For jobs that throw the data directory away.
     #[arg(long, env = "OFFSHOOT_NO_FSYNC")]
     pub(crate) no_fsync: bool,
-    /// A directory that `file://` repositories may lie below, also more than once; by default the
+    /// A directory that `file://` repositories may lie below, more than once or with commas between; by default the
     /// one that holds the data directory. Repositories in the data directory are never opened.
     #[arg(
         long = "repositories-below",

@@ -25,6 +25,7 @@ pub(crate) fn refused(code: u16, answer: &Value) -> ExitFailure {
     };
     // What is invalid is no mistake in the command line, and has no class here.
     match code {
+        401 => failure.hint("the server does not know the certificate or token of the kubeconfig, or not any more (both run out): whoever runs it writes another one with `offshoot user`"),
         403 => failure.of_class(Class::Denied),
         404 => failure.of_class(Class::NotFound),
         409 => failure.of_class(Class::Conflict),

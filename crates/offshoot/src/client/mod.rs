@@ -46,9 +46,17 @@ fn unreachable(server: &str, error: &kube::Error) -> ExitFailure {
     while let Some(next) = cause.source() {
         cause = next;
     }
-    ExitFailure::new(format!("cannot reach the server {server}: {cause}")).hint(
-        "offshoot up starts one and prints the line `export KUBECONFIG=…`; --server, --context and KUBECONFIG name another",
-    )
+    let cause = cause.to_string();
+    // Its words are those of the library that checks certificates: the server was reached, and is not the one that is meant.
+    let hint = match cause.contains("invalid peer certificate") {
+        true => {
+            "the server has another authority than the kubeconfig names, as one with a new data directory has: `offshoot user` on its machine writes another kubeconfig"
+        }
+        false => {
+            "offshoot up starts one and prints the line `export KUBECONFIG=…`; --server, --context and KUBECONFIG name another"
+        }
+    };
+    ExitFailure::new(format!("cannot reach the server {server}: {cause}")).hint(hint)
 }
 
 fn no_kubeconfig(error: &dyn std::error::Error) -> ExitFailure {

@@ -85,7 +85,7 @@ fn restore(file: &Path, data: &Path) -> Result<ExitCode, ExitFailure> {
             .hint("name a directory that does not exist yet with --data")
     })?;
     super::say(&format!(
-        "{} objects restored: start with `offshoot up --data {}`",
+        "{} objects restored: start with `offshoot up --data {}`; certificates and tokens are not among them: `offshoot user` makes new ones, or pki/ of the former data directory goes there first",
         copy.objects.len(),
         data.display()
     ));

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use api::{BulkOutcome, BulkResult};
+use model::Class;
 use plan::revision::{RejectionReason, RevisionVerb};
 use serde_json::{Value, json};
 
@@ -81,10 +82,23 @@ pub(crate) async fn run(
     };
     write_out(&out)?;
     let rest = entries.len() - all.len();
-    Err(why.hint(format!(
-        "nobody answered for {rest} of {}, some may be done: the same command does the rest",
-        counted(entries.len(), "package revision", "package revisions")
-    )))
+    let of = counted(entries.len(), "package revision", "package revisions");
+    Err(why_broken(why, &format!("{rest} of {of}")))
+}
+
+/// What kept the rest from an answer, and the way on: a refusal is an answer, and comes again.
+fn why_broken(why: ExitFailure, rest: &str) -> ExitFailure {
+    let hint = match why.class() {
+        Some(Class::Denied) => format!(
+            "nothing was done for {rest}: beside the right to change each of them it takes the right to create bulkchanges in {}, which the role edit has",
+            api::FLEET_GROUP
+        ),
+        Some(_) => format!("nothing was done for {rest}"),
+        None => {
+            format!("nobody answered for {rest}, some may be done: the same command does the rest")
+        }
+    };
+    why.hint(hint)
 }
 
 /// Asks for a change of many revisions; what came of them, and what kept the rest from an answer.
@@ -328,6 +342,27 @@ mod tests {
             ..BulkOutcome::of(result)
         };
         (name.to_owned(), outcome)
+    }
+
+    /// Who is refused is not sent to ask again, and who was not heard is.
+    #[test]
+    fn what_broke_off_says_whether_asking_again_helps() {
+        let text = |class: Option<Class>| {
+            let why = ExitFailure::new("it broke");
+            let why = class.into_iter().fold(why, ExitFailure::of_class);
+            why_broken(why, "2 of 3 package revisions").text()
+        };
+        assert!(text(None).contains("the same command does the rest"));
+        let refused = text(Some(Class::Denied));
+        assert!(
+            refused.contains("create bulkchanges in fleet.offshoot.dev"),
+            "{refused}"
+        );
+        for class in [Class::Denied, Class::NotFound] {
+            let text = text(Some(class));
+            assert!(text.contains("nothing was done for 2 of 3"), "{text}");
+            assert!(!text.contains("the same command"), "{text}");
+        }
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(super) fn write_directory(
     std::fs::rename(&inner, directory).map_err(|e| failed(directory, &e))
 }
 
-/// All files of a directory and below it, in the order of their names.
+/// All files of a directory and below it, in the order of their names, but for what git keeps about it.
 ///
 /// # Errors
 /// It cannot be read, or holds a link or what is no text.
@@ -70,6 +70,10 @@ pub(super) fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, 
         let failed = |e: std::io::Error| ExitFailure::of(&format!("read {}", place.display()), &e);
         for entry in std::fs::read_dir(&place).map_err(failed)? {
             let entry = entry.map_err(failed)?;
+            // A clone's own directory, or the file of a worktree that leads to it: no package has such a name.
+            if entry.file_name() == ".git" {
+                continue;
+            }
             let path = entry.path();
             let kind = entry.file_type().map_err(failed)?;
             if kind.is_dir() {
@@ -127,6 +131,9 @@ mod tests {
         assert!(!to.exists());
         write_directory(&to, &files[..2]).unwrap();
         assert_eq!(read_directory(&to).unwrap(), files[..2]);
+        std::fs::create_dir(to.join(".git")).unwrap();
+        std::fs::write(to.join(".git/index"), [0xff]).unwrap();
+        assert_eq!(read_directory(&to).unwrap(), files[..2], "git's is git's");
         assert!(write_directory(&to, &files[..2]).is_err(), "it is there");
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);
     }
