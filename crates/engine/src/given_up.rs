@@ -2,12 +2,9 @@
 //! without that was taken away past us, and what it published is still wanted.
 
 use std::fmt;
-use std::sync::Arc;
 
 use model::marks::DELETED;
 use model::{Revision, RevisionNumber};
-
-use crate::transaction::Follow;
 
 /// Numbers, as ranges in order: packages whose revisions are deleted one after another need one.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -92,12 +89,12 @@ pub(crate) fn note(branch: &mut Revision, numbers: impl IntoIterator<Item = Revi
     }
 }
 
-/// The record of the branch, once a deletion that somebody approved is carried out.
-pub(crate) fn follow(siblings: &[Arc<Revision>], deleted: &Revision) -> Option<Follow> {
-    let head = siblings.iter().find(|s| s.placeholder)?;
-    let mut record = Revision::clone(head);
-    note(&mut record, [deleted.revision]);
-    (record != **head).then(|| Follow::put(record, Some(Arc::clone(head))))
+/// What two notes tell together.
+pub(crate) fn join(one: &str, other: &str) -> String {
+    let mut all = GivenUp::default();
+    all.read(one);
+    all.read(other);
+    all.to_string()
 }
 
 #[cfg(test)]
@@ -118,5 +115,11 @@ mod tests {
         assert_eq!(has, [1, 2, 3, 5, 9]);
         all.extend(&read);
         assert_eq!(all, read);
+    }
+
+    #[test]
+    fn two_notes_tell_what_either_tells() {
+        assert_eq!(join("1,4", "2-3,7"), "1-4,7");
+        assert_eq!(join("", "2"), "2");
     }
 }
