@@ -31,6 +31,11 @@ impl GivenUp {
         self.0.is_empty()
     }
 
+    /// The highest of them.
+    pub(crate) fn highest(&self) -> Option<RevisionNumber> {
+        self.0.last().map(|(_, last)| RevisionNumber(*last))
+    }
+
     /// Adds all that another one has.
     pub(crate) fn extend(&mut self, other: &Self) {
         self.0.extend(&other.0);
@@ -115,6 +120,8 @@ mod tests {
         assert_eq!(has, [1, 2, 3, 5, 9]);
         all.extend(&read);
         assert_eq!(all, read);
+        assert_eq!(all.highest(), Some(RevisionNumber(9)));
+        assert_eq!(GivenUp::default().highest(), None);
     }
 
     #[test]

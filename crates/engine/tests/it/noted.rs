@@ -7,7 +7,7 @@ use model::{Lifecycle, Status};
 use testkit::twin::key;
 
 use crate::bases::{move_ref, published, put};
-use crate::variants::{condition, quiet, variant};
+use crate::variants::{DEPLOYMENT, KPTFILE, condition, quiet, variant};
 use crate::world::{NS, World, alice};
 
 const FIRST: &str = "deploy.shop.packagevariant-1";
@@ -96,4 +96,25 @@ async fn a_deletion_is_noted_although_the_branch_had_no_record() {
     assert!(approve(&world).await);
     world.rest().await;
     is_noted(&world).await;
+}
+
+/// What a person committed to the branch is nothing of the variant's: it says that what was published went, and gives no number twice.
+#[tokio::test(start_paused = true)]
+async fn a_variant_says_that_what_was_published_of_a_package_was_deleted() {
+    let (world, _) = published().await;
+    let text = DEPLOYMENT.replace("replicas: 1", "replicas: 7");
+    let files = [("Kptfile", KPTFILE), ("deployment.yaml", text.as_str())];
+    world.push("deploy", "shop", &files, None).await;
+    world.rest().await;
+    propose(&world).await;
+    assert!(approve(&world).await);
+    put(&world, 1, "eu");
+    world.rest().await;
+    let (stalled, why) = condition(&world, "shop", "Stalled");
+    assert_eq!(stalled, Status::True, "{why}");
+    assert!(
+        why.contains("what was published of it was deleted") && why.contains("a tag 'shop/v2'"),
+        "{why}"
+    );
+    quiet(&world).await;
 }
