@@ -2,12 +2,9 @@
 //! without that was taken away past us, and what it published is still wanted.
 
 use std::fmt;
-use std::sync::Arc;
 
 use model::marks::DELETED;
 use model::{Revision, RevisionNumber};
-
-use crate::transaction::Follow;
 
 /// Numbers, as ranges in order: packages whose revisions are deleted one after another need one.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -32,6 +29,11 @@ impl GivenUp {
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The highest of them.
+    pub(crate) fn highest(&self) -> Option<RevisionNumber> {
+        self.0.last().map(|(_, last)| RevisionNumber(*last))
     }
 
     /// Adds all that another one has.
@@ -92,12 +94,12 @@ pub(crate) fn note(branch: &mut Revision, numbers: impl IntoIterator<Item = Revi
     }
 }
 
-/// The record of the branch, once a deletion that somebody approved is carried out.
-pub(crate) fn follow(siblings: &[Arc<Revision>], deleted: &Revision) -> Option<Follow> {
-    let head = siblings.iter().find(|s| s.placeholder)?;
-    let mut record = Revision::clone(head);
-    note(&mut record, [deleted.revision]);
-    (record != **head).then(|| Follow::put(record, Some(Arc::clone(head))))
+/// What two notes tell together.
+pub(crate) fn join(one: &str, other: &str) -> String {
+    let mut all = GivenUp::default();
+    all.read(one);
+    all.read(other);
+    all.to_string()
 }
 
 #[cfg(test)]
@@ -118,5 +120,13 @@ mod tests {
         assert_eq!(has, [1, 2, 3, 5, 9]);
         all.extend(&read);
         assert_eq!(all, read);
+        assert_eq!(all.highest(), Some(RevisionNumber(9)));
+        assert_eq!(GivenUp::default().highest(), None);
+    }
+
+    #[test]
+    fn two_notes_tell_what_either_tells() {
+        assert_eq!(join("1,4", "2-3,7"), "1-4,7");
+        assert_eq!(join("", "2"), "2");
     }
 }

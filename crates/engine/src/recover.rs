@@ -99,8 +99,9 @@ async fn still_due(engine: &Engine, refs: &Refs, record: Record) -> Result<Optio
             }
             Ok(Some(Follow::put(record, known.map(Arc::new))))
         }
+        // The look that follows notes on the branch's record that somebody approved it, before this one goes.
         Record::Delete(_) => Ok(known
-            .filter(|k| !stands_in(refs, k))
+            .filter(|k| k.lifecycle != Lifecycle::DeletionProposed && !stands_in(refs, k))
             .map(|k| Follow::delete(&Arc::new(k)))),
     }
 }

@@ -175,10 +175,13 @@ pub(crate) async fn package(
     for lost in &survey.lost {
         keep_lost(engine, open, lost).await?;
     }
-    // Whoever sees the branch's head must have seen what was published of it: else it looks like nobody's package.
-    let (heads, rest): (Vec<_>, Vec<_>) = survey.follow.into_iter().partition(is_new_head);
-    transaction::record(engine, rest).await?;
-    transaction::record(engine, heads).await?;
+    // Whoever sees the branch's head must have seen what was published of it: else it looks like nobody's package. What went is
+    // noted on the head before its own record goes.
+    let (gone, rest): (Vec<_>, Vec<_>) = survey.follow.into_iter().partition(Follow::is_removal);
+    let (heads, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_new_head);
+    for part in [rest, heads, gone] {
+        transaction::record(engine, part).await?;
+    }
     drop(guard);
     for news in moved {
         let (kind, warning) = (OurKind::Repository, EventType::Warning);

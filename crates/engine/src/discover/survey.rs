@@ -96,7 +96,7 @@ pub(crate) fn survey(
     for record in known {
         let unread = crate::recover::ref_of(record).is_some_and(|at| view.broken.contains_key(&at));
         if !wants.contains_key(&record.key) && !unread {
-            survey.follow.push(Follow::delete(record));
+            survey.follow.push(Follow::lost(record));
             survey.lost.extend(taken_away(open, view, record)?);
             if record.lifecycle == Lifecycle::DeletionProposed && !record.placeholder {
                 given_up.push(record.revision);

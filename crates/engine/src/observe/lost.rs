@@ -82,6 +82,32 @@ pub(super) fn lost_tag(
     }
 }
 
+/// The highest number that was published of what the branch holds, where somebody approved that all of it goes.
+///
+/// # Errors
+/// Git cannot be read.
+pub(super) fn deleted_up_to(
+    engine: &Engine,
+    open: &OpenRepository,
+    package: &PackageName,
+    revisions: &[Arc<Revision>],
+) -> Result<Option<RevisionNumber>> {
+    if base_of(revisions).is_some() || !revisions.iter().any(|r| r.placeholder) {
+        return Ok(None);
+    }
+    let Some(noted) = given_up(engine, open, package).highest() else {
+        return Ok(None);
+    };
+    if discover::is_numbered(open, package)? {
+        return Ok(None);
+    }
+    let Some(head) = discover::head_of(open)? else {
+        return Ok(None);
+    };
+    let told = discover::highest_number(open, &open.layout.dir(package), head)?;
+    Ok(Some(noted.max(told)))
+}
+
 /// The revision that an approval published.
 fn named(variant: &Variant, approved: &Approved) -> Option<ObjectName> {
     let place = &variant.spec.downstream;

@@ -92,6 +92,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         writer: Writer::Known,
         base: None,
         lost_tag: None,
+        deleted_up_to: None,
         off_branch: None,
         stated: Stated::default(),
         failure: None,
@@ -306,6 +307,8 @@ async fn downstream(
         o.base = Some(base::base(engine, &open, &choice, &o.downstream)?);
     }
     o.lost_tag = lost::lost_tag(engine, &open, variant, &o.downstream)?;
+    let package = &variant.spec.downstream.package;
+    o.deleted_up_to = lost::deleted_up_to(engine, &open, package, &o.downstream)?;
     o.off_branch = match apart {
         Some(apart) => Some(apart),
         None => branch::of_published(&open, &o.downstream)?,

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use model::marks::DELETED;
 use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision, Uid};
 
 use crate::codec::Record;
@@ -12,7 +13,7 @@ use crate::index::PackageKey;
 use crate::ports::{Change, Expect, Ports, RecordWrite};
 use crate::queue::Key;
 use crate::stats::count;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, given_up};
 
 /// A record that follows, and what it was made from.
 #[derive(Debug, Clone)]
@@ -67,6 +68,19 @@ impl Follow {
             found: false,
         }
     }
+
+    /// A record to be removed, since git has nothing of it any more.
+    pub(crate) fn lost(record: &Arc<Revision>) -> Self {
+        Self {
+            found: true,
+            ..Self::delete(record)
+        }
+    }
+
+    /// Whether a record is to be removed.
+    pub(crate) fn is_removal(&self) -> bool {
+        matches!(self.record, Record::Delete(_))
+    }
 }
 
 /// Makes sure that no record has this name, by the store's word: a list that came late may have
@@ -89,7 +103,9 @@ pub(crate) async fn unrecorded(engine: &Engine, key: &ObjectKey) -> Result<Uid> 
     })
 }
 
-/// Writes records, each on top of what others changed on it meanwhile.
+/// Writes records, each on top of what others changed on it meanwhile, and removes others once all of that stands: what a
+/// record that goes is the last to tell (an approved deletion) is noted on another one by then, whoever dies or hears no
+/// answer in between.
 ///
 /// # Errors
 /// The object store cannot be written.
@@ -101,10 +117,25 @@ pub(crate) async fn record(
         name_anew(engine, f).await?;
     }
     let mut stored: Vec<Option<Arc<Revision>>> = vec![None; follow.len()];
-    let mut open: Vec<usize> = (0..follow.len()).collect();
+    let all = follow.iter().map(Follow::is_removal).enumerate();
+    let (last, first): (Vec<_>, Vec<_>) = all.partition(|(_, removal)| *removal);
+    for part in [first, last] {
+        let part = part.into_iter().map(|(i, _)| i).collect();
+        write(engine, &mut follow, part, &mut stored).await?;
+    }
+    Ok(stored)
+}
+
+/// Writes some of the records.
+async fn write(
+    engine: &Engine,
+    follow: &mut [Follow],
+    mut open: Vec<usize>,
+    stored: &mut [Option<Arc<Revision>>],
+) -> Result<()> {
     for _ in 0..16 {
         if open.is_empty() {
-            return Ok(stored);
+            return Ok(());
         }
         let writes: Vec<RecordWrite> = open
             .iter()
@@ -190,11 +221,20 @@ async fn rebase(engine: &Engine, f: &mut Follow) -> Result<()> {
     };
     let current = engine.ports().records.get(&key).await;
     let current = current.map_err(|source| Error::Port { source })?;
-    if let (true, None, Some(from)) = (f.found, &current, &f.from) {
+    if let (true, None, Some(from)) = (f.found && !f.is_removal(), &current, &f.from) {
         // Made on top of a record that a list from the past showed: its owner, its labels and its uid
         // are another object's. Git tells what it is once nobody takes it for that one.
         engine.learn_revision_gone(&from.key, &from.meta.resource_version);
         return Err(Error::conflict(format!("{} has gone", key.name)));
+    }
+    if let (Record::Delete(_), Some(current), Some(from)) = (&f.record, &current, &f.from)
+        && f.found
+        && current.lifecycle != from.lifecycle
+    {
+        // A list from the past hid that somebody proposed that it goes: with it goes a note of that.
+        let conflict = Error::conflict(format!("{} has changed", key.name));
+        engine.learn_revision(current.clone());
+        return Err(conflict);
     }
     if let (Record::Put { record, .. }, Some(current)) = (&f.record, &current)
         && f.found
@@ -272,9 +312,13 @@ fn merge_meta(before: Option<&ObjectMeta>, ours: &ObjectMeta, theirs: &ObjectMet
     ] {
         now.retain(|key, _| mine.contains_key(key) || !was.contains_key(key));
         for (key, value) in mine {
-            if was.get(key) != Some(value) {
-                now.insert(key.clone(), value.clone());
+            if was.get(key) == Some(value) {
+                continue;
             }
+            // Numbers that somebody approved to delete stay so, whoever noted them.
+            let noted = now.get(key).filter(|_| key == DELETED);
+            let value = noted.map_or_else(|| value.clone(), |noted| given_up::join(noted, value));
+            now.insert(key.clone(), value);
         }
     }
     meta.owners

@@ -8,6 +8,7 @@ use store::{BranchEdit, Expect, RefEdit};
 
 use super::approve::relabel;
 use super::lifecycle::mark;
+use super::noted::{Noting, noting};
 use super::{Caller, Made, Preconditions, precondition, rejected};
 use crate::discover::{by_person, tag_of};
 use crate::git::{Message, Subject, author_of, committer};
@@ -16,7 +17,7 @@ use crate::index::PackageKey;
 use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind};
 use crate::transaction::{Follow, Transaction};
-use crate::{Engine, Error, Result, given_up, held, kept, leaving, registrations, transaction};
+use crate::{Engine, Error, Result, held, kept, leaving, registrations, transaction};
 
 pub(super) async fn delete(
     engine: &Engine,
@@ -157,7 +158,7 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
     let mut follow = vec![Follow::delete(revision)];
     let mut transaction = Transaction::begin(engine, open);
     transaction.as_announced(held.announced());
-    let mut kept = None;
+    let (mut kept, mut left) = (None, false);
     match plan {
         DeletePlan::DropDraft(_) => {
             let name = if revision.lifecycle == Lifecycle::Proposed {
@@ -183,7 +184,14 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
             if let Some(latest) = latest {
                 follow.extend(relabel(&siblings, &revision.key, latest));
             }
-            follow.extend(given_up::follow(&siblings, revision));
+            match noting(engine, open, &siblings, revision).await? {
+                Noting::On(head) => follow.push(*head),
+                Noting::Needless => {}
+                Noting::Later => {
+                    follow.retain(|f| !f.is_removal());
+                    left = true;
+                }
+            }
         }
         DeletePlan::RemoveDirectory(_) => {
             transaction.move_refs(deletion_mark(held)?);
@@ -191,6 +199,9 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
         }
     }
     transaction.prepare(follow)?.publish().await?;
+    if left {
+        transaction::unfinished(engine, open);
+    }
     if let Some(kept) = kept {
         let message = format!(
             "draft {} is deleted; what people committed to it is kept as {}",

@@ -14,6 +14,7 @@ mod delete;
 mod lifecycle;
 pub(crate) mod many;
 mod metadata;
+mod noted;
 mod rebase;
 mod resolve;
 mod shown;

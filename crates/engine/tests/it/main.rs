@@ -22,6 +22,7 @@ mod leaving;
 mod limits;
 mod merged;
 mod named_alike;
+mod noted;
 mod outside;
 mod owners;
 mod people;

@@ -260,25 +260,39 @@ fn in_the_way(
     match &holdings.head {
         // What a variant of this name left there and no revision has any more is overwritten: nothing of it is taken over.
         Some(head) if holdings.open.is_empty() && !names_us(variant, head.machine.as_ref()) => {
-            let on_branch = format!("{place} exists already on branch '{}'", head.workspace);
-            let (message, hint) = match &o.lost_tag {
-                Some(lost) => (
-                    format!("{on_branch}, and no tag publishes it any more"),
-                    format!(
-                        "choose another downstream, delete the package from the branch, or {}",
-                        lost.back()
-                    ),
-                ),
-                None => (
-                    format!("{on_branch} and was never published"),
-                    format!(
-                        "choose another downstream, delete the package from the branch, or publish it (a tag '{}/v1' in git) and take it over with adoptionPolicy adoptExisting",
-                        variant.spec.downstream.package
-                    ),
-                ),
-            };
-            Err(Stop::stalled(words::EXISTS_UNOWNED, message).hint(hint))
+            Err(on_branch(
+                o,
+                variant,
+                &format!("{place} exists already on branch '{}'", head.workspace),
+            ))
         }
         _ => Ok(()),
     }
+}
+
+/// What others put on the branch, which no tag publishes.
+fn on_branch(o: &Observed, variant: &Variant, what: &str) -> Box<Stop> {
+    let package = &variant.spec.downstream.package;
+    let adopt = |publish: &str, number: i64| {
+        format!(
+            "{publish} (a tag '{package}/v{number}' in git) and take it over with adoptionPolicy adoptExisting"
+        )
+    };
+    let (message, or) = match (&o.lost_tag, o.deleted_up_to) {
+        (Some(lost), _) => (
+            format!("{what}, and no tag publishes it any more"),
+            lost.back(),
+        ),
+        // A number that was given is not given again.
+        (None, Some(highest)) => (
+            format!("{what}, and what was published of it was deleted"),
+            adopt("publish it again", highest.0.saturating_add(1)),
+        ),
+        (None, None) => (
+            format!("{what} and was never published"),
+            adopt("publish it", 1),
+        ),
+    };
+    let hint = format!("choose another downstream, delete the package from the branch, or {or}");
+    Stop::stalled(words::EXISTS_UNOWNED, message).hint(hint)
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use model::{
     Class, CommitId, Downstream, GitLock, Injection, InjectionOutcome, KeptInjection, Machine,
-    ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, RepositoryName, Revision, Uid, Variant,
-    VariantStatus,
+    ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, RepositoryName, Revision, RevisionNumber,
+    Uid, Variant, VariantStatus,
 };
 
 use super::UpstreamResolution;
@@ -90,6 +90,8 @@ pub struct Observed {
     pub base: Option<ObservedBase>,
     /// Where there is none: the tag that published what the branch holds, if nobody approved that it goes.
     pub lost_tag: Option<LostTag>,
+    /// Where there is none: the highest number that was published of what the branch holds, if somebody approved that all of it goes.
+    pub deleted_up_to: Option<RevisionNumber>,
     /// Where there is one: why what the branch holds in its place is no package of its own.
     pub off_branch: Option<OffBranch>,
     /// What earlier recipes stated, read from the newest machine output of this downstream: the

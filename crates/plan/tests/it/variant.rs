@@ -148,6 +148,9 @@ pub(crate) fn observed(world: &Json) -> Observed {
             commit: commit(&lost.or("commit", "p1")),
             revision: lost.text("revision").map(|t| name(&t)),
         }),
+        deleted_up_to: world
+            .text("deletedUpTo")
+            .map(|n| model::RevisionNumber(n.parse().expect("a number"))),
         off_branch: world.text("offBranch").map(|t| off_branch(&t)),
         stated: stated(world),
         failure: None,

@@ -1,8 +1,13 @@
 //! Worlds in which somebody registers a copy of a downstream repository under another address. What stands there is nobody's but
 //! theirs: no variant of the original moves, takes over or deletes anything in it, whichever registration comes or goes (V25).
 
+use model::CommitId;
+use store::RefName;
+
+use super::Violation;
 use super::dice::Dice;
 use super::fixtures::{self, COPY, COPY_AT, NS, TARGETS};
+use super::reading::Seen;
 use super::settled::{Checked, broken};
 use super::world::World;
 
@@ -62,7 +67,7 @@ impl World {
         matches!(self.copy, Some((_, Some(_))))
     }
 
-    /// The copy stands as it was made, and none of it belongs to anybody.
+    /// The copy stands as it was made, apart from what was half done in it, and none of it belongs to anybody.
     ///
     /// # Errors
     /// A ref of it came, moved or went, or it cannot be read.
@@ -70,9 +75,18 @@ impl World {
         let Some((_, Some(made))) = &self.copy else {
             return Ok(());
         };
-        let now = self.seen(COPY_AT)?.refs;
-        if now != *made {
-            return broken(format!("V25: {COPY_AT} was {made:?}, and is {now:?}"));
+        let now = self.seen(COPY_AT)?;
+        for (name, at) in made.iter() {
+            let stands = now.refs.get(name) == Some(at);
+            if !stands && !is_completed(&now, name, *at)? {
+                let is = &now.refs;
+                return broken(format!(
+                    "V25: {name} of {COPY_AT} was {at}; there is {is:?}"
+                ));
+            }
+        }
+        if let Some(name) = now.refs.keys().find(|name| !made.contains_key(*name)) {
+            return broken(format!("V25: {name} came to {COPY_AT}"));
         }
         let mut owned = self.durable.twin.revisions();
         owned.retain(|r| r.repository.as_str() == COPY && !r.meta.owners.is_empty());
@@ -83,5 +97,22 @@ impl World {
             )),
             None => Ok(()),
         }
+    }
+}
+
+/// Whether a ref went since the copy was made while it stood beside what takes its place, as when somebody proposes by git: a look at
+/// a repository completes that, and all that the ref held is in the other one's history.
+fn is_completed(now: &Seen, name: &RefName, at: CommitId) -> Result<bool, Violation> {
+    if now.refs.contains_key(name) {
+        return Ok(false);
+    }
+    let beside = match name.short().split_once('/') {
+        Some(("drafts", of)) => format!("proposed/{of}"),
+        Some(("proposed", of)) => format!("drafts/{of}"),
+        _ => return Ok(false),
+    };
+    match now.branch(&beside)? {
+        Some(stands) => Ok(stands == at || now.leads(at, stands)?),
+        None => Ok(false),
     }
 }

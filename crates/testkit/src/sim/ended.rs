@@ -74,13 +74,20 @@ impl World {
 
     /// Nothing is promised any more of what a revision alone holds.
     fn give_up(&self, record: &Revision) -> Result<(), Violation> {
-        let held = self.snapshot(record)?;
         let at = format!("{}/{}", record.repository, record.package);
         let mut promises = self.durable.ledger.open();
         promises.forget_revision(&record.key);
         promises
             .published
             .retain(|key, _| key.name != record.key.name);
+        drop(promises);
+        let seen = self.seen_as(record.repository.as_str())?;
+        if !seen.refs.values().any(|at| *at == record.commit) {
+            // The repository was made anew since: it holds none of it, and what was promised of it went with it.
+            return Ok(());
+        }
+        let held = self.snapshot(record)?;
+        let mut promises = self.durable.ledger.open();
         // What a revision lacks may have been replaced by it, knowingly.
         promises
             .edits

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CommitId, Lifecycle, NOT_TAGGED, Revision, Status};
+use model::{CommitId, Lifecycle, Revision, Status};
+use store::RefName;
 
 use super::Violation;
 use super::check::MACHINE;
@@ -79,9 +80,12 @@ impl World {
         let mut records = self.durable.twin.revisions();
         records.retain(|r| !r.placeholder);
         for (namespace, repo, url) in self.registrations() {
-            let refs = self.seen(url)?.refs;
+            let seen = self.seen(url)?;
+            // What a tag held that leads to no commit now is not known to be gone; the repository's status tells of the tag.
+            let unread = seen.repo.broken_refs();
+            let is_unread = |at: &str| RefName::tag(at).is_ok_and(|at| unread.contains_key(&at));
             let mut stand: BTreeMap<(String, bool), CommitId> = BTreeMap::new();
-            for (name, commit) in refs.iter() {
+            for (name, commit) in seen.refs.iter() {
                 let short = name.short().to_owned();
                 let tag = name.as_str().starts_with("refs/tags/");
                 if tag || short.starts_with("drafts/") || short.starts_with("proposed/") {
@@ -103,6 +107,7 @@ impl World {
                             record.key, record.commit
                         ));
                     }
+                    None if tag && is_unread(&at) => {}
                     None => return broken(format!("I2: {} is at {at}, which is not", record.key)),
                 }
             }
@@ -240,11 +245,9 @@ impl World {
             if is("Stalled") == Some(Status::True)
                 && (self.claimed_elsewhere(key)
                     || self.is_in_the_way(&stored)
+                    || self.is_left_on_branch(&stored)
                     || self.is_given_up(&stored))
             {
-                continue;
-            }
-            if self.waits_for_its_tag(&stored) {
                 continue;
             }
             let ready = is("Ready") == Some(Status::True) || self.waits_for_answers(&stored);
@@ -303,16 +306,33 @@ impl World {
             && self.durable.ledger.open().marked.contains(&marked)
     }
 
-    /// Whether an approved deletion died before it was noted: the tag went, and nothing is made until a person says what is wanted (V20).
-    fn waits_for_its_tag(&self, stored: &engine::ports::StoredVariant) -> bool {
+    /// Whether all that was published in a variant's place was proposed to go and went, and what a person put on the branch is in
+    /// the way: none of it is the variant's, and the variant says what became of it (V15, V20).
+    fn is_left_on_branch(&self, stored: &engine::ports::StoredVariant) -> bool {
         let Ok(variant) = &stored.parsed else {
             return false;
         };
         let place = &variant.spec.downstream;
         let marked = format!("{}/{}", place.repo, place.package);
-        let said = stored.status.condition("Ready");
-        said.is_some_and(|c| c.status == Status::False && c.reason == NOT_TAGGED)
-            && self.durable.ledger.open().marked.contains(&marked)
+        let said = stored.status.condition("Stalled");
+        let told = said.is_some_and(|c| {
+            c.reason == "DownstreamExistsUnowned"
+                && c.message.contains("what was published of it was deleted")
+        });
+        let mut all = self.durable.twin.revisions();
+        all.retain(|r| {
+            r.key.namespace == stored.key.namespace
+                && (&r.repository, &r.package) == (&place.repo, &place.package)
+        });
+        let uid = stored.meta.uid.as_ref();
+        let own = |r: &Revision| {
+            let made = r.machine.as_ref().map(|m| &m.owner.uid);
+            uid.is_none_or(|uid| made == Some(uid) || r.meta.is_owned_by(uid))
+        };
+        let published = |r: &Revision| !r.placeholder && r.lifecycle.is_published();
+        told && self.durable.ledger.open().marked.contains(&marked)
+            && all.iter().any(|r| r.placeholder)
+            && !all.iter().any(|r| published(r) || own(r))
     }
 
     /// Whether what is published in a variant's place is somebody else's altogether: what a person copied while the

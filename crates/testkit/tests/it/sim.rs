@@ -10,10 +10,10 @@ use testkit::sim::{Cell, Matrix, Mutant, Scenario, SeedOutcome, Sim, Tally, prin
 const SEEDS: u64 = 300;
 
 /// Seeds that broke a promise once, and with what (each has a test of its own beside what was mended).
-const PINNED: [u64; 28] = [
-    92,    // a list without a repository that is there: its records forgotten
-    144,   // a list without a variant: the draft that git brought back was nobody's
-    169,   // a list without a record that is there: a draft left behind
+const PINNED: [u64; 33] = [
+    92,      // a list without a repository that is there: its records forgotten
+    144,     // a list without a variant: the draft that git brought back was nobody's
+    169,     // a list without a record that is there: a draft left behind
     182, // a list without a draft and one without its repository's state: left behind as its variant went
     199, // a publish cut short beside its tag: two open drafts
     234, // a list from the past: a draft for a variant that was gone
@@ -39,6 +39,11 @@ const PINNED: [u64; 28] = [
     14201, // a draft beside a proposal of its name that went another way: told nowhere
     15724, // a mark of deletion that only a look at its package saw: proposed for deletion for ever
     4190,  // a branch that was gone for a moment: its variant gave up
+    202_513, // an approved deletion whose note could not be written: its tag was missed
+    202_409, // as 202513, beside an open draft that went later
+    201_305, // what was published was deleted beside a person's commit: the variant said that it never was
+    201_459, // a copy made while a proposal by git stood beside its draft: a look at it completes that
+    200_753, // a revision of a repository that was made anew was proposed to go: the check's own mistake
 ];
 
 fn asked() -> Option<Vec<u64>> {

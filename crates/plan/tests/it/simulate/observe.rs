@@ -69,6 +69,7 @@ impl World {
             writer: Writer::Known,
             base,
             lost_tag: None,
+            deleted_up_to: None,
             off_branch: None,
             stated: Stated::default(),
             failure: None,
