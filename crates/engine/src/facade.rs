@@ -74,6 +74,11 @@ impl Engine {
         }
     }
 
+    /// Whether a change that waits for a remote goes on after this process: what was begun stands in our copies of repositories.
+    pub fn outlives(&self) -> bool {
+        self.inner.options.lasting_copies
+    }
+
     /// Ends every conversation with a remote, and begins no more: the process is to end.
     pub fn disconnect(&self) {
         self.inner.store.disconnect();

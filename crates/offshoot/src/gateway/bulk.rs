@@ -256,7 +256,7 @@ impl Request<'_> {
 
     /// Begins no other change, and follows those that wait for a repository: what comes of them is told as events.
     fn goes_on(&self, many: Many, names: &[ObjectKey]) -> Vec<(usize, BulkOutcome)> {
-        let message = super::late::waited(many.waits_for());
+        let message = super::late::waited(self.gateway.engine.outlives(), many.waits_for());
         let going = many.stop();
         let pending = going.iter().map(|at| {
             let outcome = BulkOutcome {

@@ -58,12 +58,23 @@ fn called(key: &ObjectKey) -> String {
 }
 
 /// What is said of changes of a request for many that go on although it was answered.
-pub(super) fn waited(wait: Option<(Wait, Duration)>) -> String {
+pub(super) fn waited(outlives: bool, wait: Option<(Wait, Duration)>) -> String {
     let what = wait.map(|(wait, long)| Waited { wait, long }.text());
     let what = what.unwrap_or_else(|| "its repository has not answered".to_owned());
     format!(
-        "Timeout: {what}; the change goes on, also if the server is started again, and an event says what comes of it"
+        "Timeout: {what}; {}, and an event says what comes of it",
+        goes_on(outlives)
     )
+}
+
+/// What becomes of a change that nobody waits for any more. What a replica on a cluster had begun may go with its pod.
+fn goes_on(outlives: bool) -> &'static str {
+    match outlives {
+        true => "the change goes on, also if the server is started again",
+        false => {
+            "the change goes on while this replica runs (if that ends first, nothing may have been done: look, and try again)"
+        }
+    }
 }
 
 /// Follows changes that are late until each has ended, and tells what came of them.
@@ -171,7 +182,7 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<CallA
                     *state = State::Late;
                     let mut late = lock(&gateway.late.0);
                     late.insert(subject.name.clone(), subject.user.clone());
-                    return Err(subject.goes_on(&wait));
+                    return Err(subject.goes_on(gateway.engine.outlives(), &wait));
                 }
             }
             // It ended just now.
@@ -268,11 +279,12 @@ impl Subject {
         late.admit_user(&self.user)
     }
 
-    fn goes_on(&self, wait: &Waited) -> Refusal {
+    fn goes_on(&self, outlives: bool, wait: &Waited) -> Refusal {
         let text = format!(
-            "Timeout: {}; the change goes on, also if the server is started again, and nothing is lost: {} shows what comes \
-             of it, and an event of it says so; its Repository says whether its address answers",
+            "Timeout: {}; {}: {} shows what comes of it, and an event of it says so; its Repository says whether its address \
+             answers",
             wait.text(),
+            goes_on(outlives),
             self.name
         );
         Refusal::new(RefusalClass::TimedOut, text)
@@ -313,5 +325,18 @@ mod tests {
         assert!(subject("0", "bob").admit(&late).is_err(), "it is under way");
         assert!(subject("a", "ann").admit(&late).is_err(), "she has enough");
         assert!(subject("a", "bob").admit(&late).is_ok());
+    }
+
+    /// On a cluster nothing of a push that no remote has answered outlives the replica that began it.
+    #[test]
+    fn nothing_is_promised_beyond_the_process_that_carries_it_out() {
+        let told = |outlives| waited(outlives, None);
+        assert!(told(true).contains("also if the server is started again"));
+        let here = told(false);
+        assert!(!here.contains("started again"), "{here}");
+        assert!(
+            here.contains("nothing may have been done: look, and try again"),
+            "{here}"
+        );
     }
 }
