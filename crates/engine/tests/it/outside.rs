@@ -105,7 +105,7 @@ async fn what_cannot_be_understood_is_served_as_far_as_it_goes_and_said() {
         "{text}"
     );
     assert_eq!(world.file("blueprints.bad.v1", "a.yaml").await, "a: 1\n");
-    // The process after this one says it, too, though nobody pushed anything.
+    // The next process says it, too.
     world.restart().await;
     world.rest().await;
     assert_eq!(message(&world, "blueprints").1, text);
@@ -121,12 +121,11 @@ async fn what_cannot_be_understood_is_served_as_far_as_it_goes_and_said() {
     }
     world.rest().await;
     let text = message(&world, "blueprints").1;
-    for odd in [
+    let both = [
         "branch main: package \"apps/UPPER\"",
         "package \"with space\"",
-    ] {
-        assert!(text.contains(odd), "{text}");
-    }
+    ];
+    assert!(both.iter().all(|odd| text.contains(odd)), "{text}");
 }
 
 /// No look saw the ref: neither the one before nor the one after.

@@ -54,27 +54,30 @@ const RULES: [Rule; 4] = [
     |node| Some(function_runs(node)),
 ];
 
-/// What functions that both sides added are paired by: two that run the same image with other configurations are two, and nobody wrote
-/// what would come of them as one.
+/// What functions that both sides added are paired by: two of one image that say different things are two, and nobody wrote what would
+/// come of them as one. Where they say the same with other values, that is a conflict.
 const ADDED: [Rule; 3] = [
     NAME,
     |node| Some(text(node)),
     |node| {
         let unnamed = function_text(node, "name").is_empty();
-        unnamed.then(|| format!("{}\n{}", function_runs(node), configured(node)))
+        unnamed.then(|| format!("{}\n{}", function_runs(node), said(node)))
     },
 ];
 
 const NAME: Rule =
     |node| Some(function_text(node, "name").to_owned()).filter(|name| !name.is_empty());
 
-/// Everything of a function but what it runs.
-fn configured(node: Node<'_>) -> String {
+/// What a function says beside what it runs: all of its fields, of its `configMap` the keys.
+fn said(node: Node<'_>) -> String {
     let json = node.to_value(Reader::V3).ok();
     let Some(Json::Object(mut fields)) = json.and_then(|value| value.to_json()) else {
         return node.source().to_owned();
     };
     fields.retain(|key, _| key != "image" && key != "exec");
+    if let Some(Json::Object(values)) = fields.get_mut("configMap") {
+        values.values_mut().for_each(|value| *value = Json::Null);
+    }
     canonical(&Json::Object(fields))
 }
 
