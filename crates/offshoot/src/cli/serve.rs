@@ -75,4 +75,7 @@ pub(crate) struct ReleaseArgs {
         env = "OFFSHOOT_LEASE"
     )]
     pub(crate) lease: String,
+    /// Only what is in this namespace, also while replicas run that do not serve it (any more).
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use apiserver::ResourceName;
+use objects::Failure;
 use serde_json::{Value, json};
 
 use super::serve::lease;
@@ -21,12 +22,14 @@ const LOOK: Duration = Duration::from_secs(5);
 pub(super) async fn run(args: &ReleaseArgs) -> Result<ExitCode, ExitFailure> {
     let (namespace, name) = lease(&args.lease)?;
     let remote = Remote::connect(Some(&args.kubeconfig)).await?;
-    if is_renewed(&remote, &namespace, &name).await? {
+    let only = args.namespace.as_deref();
+    if serves(&remote, only).await? && is_renewed(&remote, &namespace, &name).await? {
         return Err(ExitFailure::new(format!(
             "a replica holds the Lease {namespace}/{name}, and would put its finalizers back"
         ))
         .hint(format!(
-            "stop the replicas first: kubectl scale deployment {name} -n {namespace} --replicas 0"
+            "stop the replicas first: kubectl scale deployment {name} -n {namespace} --replicas 0; of a namespace that they do not serve \
+             they may run: --namespace"
         )));
     }
     let kinds = [
@@ -36,7 +39,7 @@ pub(super) async fn run(args: &ReleaseArgs) -> Result<ExitCode, ExitFailure> {
     let mut count = 0;
     for (version, plural, finalizer) in kinds {
         let resource = ResourceName::new(api::CONFIG_GROUP, version, plural);
-        let listed = remote.list(&resource, "").await;
+        let listed = remote.list(&resource, only.unwrap_or_default()).await;
         let listed = listed.map_err(|e| ExitFailure::of(&format!("list the {plural}"), &e))?;
         for object in listed.items {
             if take_off(&remote, &resource, &object, finalizer).await? {
@@ -46,6 +49,31 @@ pub(super) async fn run(args: &ReleaseArgs) -> Result<ExitCode, ExitFailure> {
     }
     super::say(&format!("{count} finalizers taken off"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether replicas serve a namespace, as far as the cluster tells: those that their webhook is asked about.
+async fn serves(remote: &Remote, namespace: Option<&str>) -> Result<bool, ExitFailure> {
+    let Some(namespace) = namespace else {
+        return Ok(true);
+    };
+    let webhook = webhook(remote).await;
+    let webhook = webhook.map_err(|e| ExitFailure::of("read which namespaces are served", &e))?;
+    Ok(webhook.is_none_or(|webhook| is_asked_about(&webhook, namespace)))
+}
+
+/// Whether a webhook is asked about a namespace; where it selects otherwise than our chart does, it may be.
+fn is_asked_about(webhook: &Value, namespace: &str) -> bool {
+    let asked = |one: &Value| {
+        let names = one.pointer("/namespaceSelector/matchExpressions");
+        let Some([rule]) = names.and_then(Value::as_array).map(Vec::as_slice) else {
+            return true;
+        };
+        let ours = rule["key"] == "kubernetes.io/metadata.name" && rule["operator"] == "In";
+        let values = rule["values"].as_array().into_iter().flatten();
+        !ours || values.into_iter().any(|value| value == namespace)
+    };
+    let all = webhook["webhooks"].as_array().into_iter().flatten();
+    all.into_iter().any(asked)
 }
 
 /// Whether somebody holds a Lease and renews it.
@@ -113,10 +141,35 @@ async fn take_off(
 
 /// Whether the cluster still asks our replicas about each write.
 async fn has_webhook(remote: &Remote) -> bool {
+    matches!(webhook(remote).await, Ok(Some(_)))
+}
+
+async fn webhook(remote: &Remote) -> Result<Option<Value>, Failure> {
     let group = "admissionregistration.k8s.io";
     let webhooks = ResourceName::new(group, "v1", "mutatingwebhookconfigurations");
-    matches!(
-        remote.get(&webhooks, "", "offshoot-written-by").await,
-        Ok(Some(_))
-    )
+    remote.get(&webhooks, "", "offshoot-written-by").await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_that_the_webhook_leaves_out_is_not_served() {
+        let webhook = |selector: Value| json!({"webhooks": [{"namespaceSelector": selector}]});
+        let of = |values: Value| {
+            let rule =
+                json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": values});
+            webhook(json!({"matchExpressions": [rule]}))
+        };
+        assert!(is_asked_about(&of(json!(["shop", "web"])), "shop"));
+        assert!(!is_asked_about(&of(json!(["web"])), "shop"));
+        for other in [
+            json!({"webhooks": [{}]}),
+            webhook(json!({"matchLabels": {"a": "b"}})),
+            webhook(json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]})),
+        ] {
+            assert!(is_asked_about(&other, "shop"), "{other}");
+        }
+    }
 }
