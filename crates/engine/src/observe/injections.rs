@@ -57,6 +57,38 @@ pub(super) async fn injections(
     Ok((injections, writer))
 }
 
+/// What injectors name and nobody has, each by kind and name: of the kinds of the package's points, those that would be taken if
+/// somebody had them, which is before whatever serves such a point.
+pub(super) fn absent(injections: &[Injection], points: &BTreeSet<String>) -> Vec<String> {
+    let mut served: BTreeSet<&str> = BTreeSet::new();
+    let mut all = BTreeSet::new();
+    for injection in injections {
+        let of_points = injection
+            .found
+            .iter()
+            .filter(|(gvk, _)| points.contains(*gvk));
+        let open: Vec<_> = of_points
+            .filter(|(gvk, _)| !served.contains(gvk.as_str()))
+            .collect();
+        let missing = |outcome: &InjectionOutcome| {
+            matches!(
+                outcome,
+                InjectionOutcome::Absent | InjectionOutcome::KindMissing
+            )
+        };
+        if !open.is_empty() && open.iter().all(|(_, outcome)| missing(outcome)) {
+            let kinds = open.iter().filter_map(|(gvk, _)| gvk.rsplit('/').next());
+            let kinds: Vec<&str> = kinds.collect();
+            all.insert(format!("{} {}", kinds.join(" or "), injection.name));
+        }
+        let holds = open
+            .iter()
+            .filter(|(_, outcome)| matches!(outcome, InjectionOutcome::Content(_)));
+        served.extend(holds.map(|(gvk, _)| gvk.as_str()));
+    }
+    all.into_iter().collect()
+}
+
 /// What an injector came to when it was looked up last, as far as the package tells.
 fn stays(before: &[KeptInjection], gvk: &str, name: &str) -> InjectionOutcome {
     let mut before = before.iter();

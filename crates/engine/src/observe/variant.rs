@@ -94,6 +94,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         lost_tag: None,
         deleted_up_to: None,
         off_branch: None,
+        absent: Vec::new(),
         stated: Stated::default(),
         failure: None,
         unreadable: None,
@@ -206,6 +207,7 @@ async fn contents(
     let before = &o.stated.injections;
     (o.injections, o.writer) =
         injections::injections(engine, sink, variant, &points, before).await?;
+    o.absent = injections::absent(&o.injections, &points);
     Ok(())
 }
 

@@ -68,6 +68,8 @@ fn with_hidden(mut planned: Planned, noted: &Noted) -> Planned {
     }
     let why = format!("you may not read {}", joined(&noted.hidden));
     target.tree = None;
+    // Nothing is read of those, and nothing is known of whether they are there.
+    target.absent.clear();
     if target.verdict == Verdict::Failed && target.why.0 == plan::variant::words::WRITER_UNKNOWN {
         target.verdict = Verdict::Unknown;
         target.why = ("MayNotRead".to_owned(), why.clone());
@@ -203,7 +205,7 @@ fn blank(world: &Supposed, o: &Observed) -> PlannedTarget {
         variant: key.clone(),
         set: set.map(|name| ObjectKey::new(key.namespace.clone(), name)),
         place,
-        absent: o.absent(),
+        absent: o.absent.clone(),
         ..unseen(world, key, &Error::conflict("")).target
     }
 }

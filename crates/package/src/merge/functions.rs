@@ -44,9 +44,11 @@ type Rule = fn(Node<'_>) -> Option<String>;
 
 /// What functions are paired by, the surest first: all pairs of one rule come before any of the next, so that a function that
 /// merely runs the same image is not taken for the one of that name.
-const RULES: [Rule; 4] = [
+const RULES: [Rule; 6] = [
     NAME,
     |node| Some(text(node)),
+    |node| Some(format!("{}\n{}", function_runs(node), stated(node, true))),
+    |node| Some(format!("{}\n{}", function_runs(node), stated(node, false))),
     |node| {
         let program = [function_text(node, "image"), function_text(node, "exec")];
         Some(format!("{}\n{}", program.join("\n"), function_runs(node)))
@@ -61,22 +63,22 @@ const ADDED: [Rule; 3] = [
     |node| Some(text(node)),
     |node| {
         let unnamed = function_text(node, "name").is_empty();
-        unnamed.then(|| format!("{}\n{}", function_runs(node), said(node)))
+        unnamed.then(|| format!("{}\n{}", function_runs(node), stated(node, false)))
     },
 ];
 
 const NAME: Rule =
     |node| Some(function_text(node, "name").to_owned()).filter(|name| !name.is_empty());
 
-/// What a function says beside what it runs: all of its fields, of its `configMap` the keys.
-fn said(node: Node<'_>) -> String {
+/// What a function states beside what it runs and its name: all of its fields, of its `configMap` the keys alone or the values, too.
+fn stated(node: Node<'_>, values: bool) -> String {
     let json = node.to_value(Reader::V3).ok();
     let Some(Json::Object(mut fields)) = json.and_then(|value| value.to_json()) else {
         return node.source().to_owned();
     };
-    fields.retain(|key, _| key != "image" && key != "exec");
-    if let Some(Json::Object(values)) = fields.get_mut("configMap") {
-        values.values_mut().for_each(|value| *value = Json::Null);
+    fields.retain(|key, _| !["image", "exec", "name"].contains(&key.as_str()));
+    if let Some(Json::Object(config)) = fields.get_mut("configMap").filter(|_| !values) {
+        config.values_mut().for_each(|value| *value = Json::Null);
     }
     canonical(&Json::Object(fields))
 }

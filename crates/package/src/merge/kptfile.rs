@@ -6,6 +6,7 @@ use yaml::Stream;
 use super::apply;
 use super::documents::FileOutcome;
 use super::options::{MergeError, Side};
+use super::pipelines;
 use super::record::Recorder;
 use super::remarks;
 use super::runtime::run_as;
@@ -14,6 +15,7 @@ use super::three::Three;
 use super::value;
 use super::walk::DocumentMerge;
 use crate::kptfile::Kptfile;
+use crate::place::FieldPath;
 use crate::schema::Schema;
 use crate::values::identity;
 
@@ -67,15 +69,7 @@ pub(super) fn merge(
     let id = three.local.map(identity).unwrap_or_default();
     record.enter(id.record(), false);
     let conflicts = record.len();
-    let mut walk = DocumentMerge::new(record);
-    walk.own = match own {
-        Own::Nothing => &[],
-        Own::Name => NAME,
-        Own::Identity => IDENTITY,
-    };
-    value::document(&mut walk, three, Schema::kptfile());
-    let ops = walk.ops;
-    Ok(match apply::apply(local, 0, ops) {
+    Ok(match merged(local, three, own, record) {
         Some(stream) => FileOutcome::Text(remarked(
             &stream,
             [base_stream, Some(local), Some(upstream)],
@@ -83,12 +77,46 @@ pub(super) fn merge(
             conflicts,
         )),
         None => {
-            let whole = crate::place::FieldPath::default();
+            let whole = FieldPath::default();
             record.truncate(conflicts);
             record.kept_local(&whole, three.base, three.local, three.upstream);
             FileOutcome::Text(local.text().to_owned())
         }
     })
+}
+
+/// Merges the first document; `None` where that cannot be written. Functions, and lists of them, that come together to what no rule
+/// allows are one value each (M13b).
+fn merged(local: &Stream, three: Three<'_>, own: Own, record: &mut Recorder<'_>) -> Option<Stream> {
+    let since = record.len();
+    let mut whole: Vec<FieldPath> = Vec::new();
+    loop {
+        let mut walk = DocumentMerge::new(record);
+        walk.whole = &whole;
+        walk.own = match own {
+            Own::Nothing => &[],
+            Own::Name => NAME,
+            Own::Identity => IDENTITY,
+        };
+        value::document(&mut walk, three, Schema::kptfile());
+        let ops = walk.ops;
+        let stream = apply::apply(local, 0, ops)?;
+        let sides = [three.base, three.local, three.upstream];
+        let broken = pipelines::broken(stream.document(0)?.root(), sides);
+        let known = |path: &FieldPath| whole.binary_search(path).is_ok();
+        let more = broken.into_iter().filter_map(|[function, list]| {
+            let places = [function, list].into_iter();
+            places.into_iter().find(|path| !known(path))
+        });
+        let more: Vec<FieldPath> = more.collect();
+        if more.is_empty() {
+            return Some(stream);
+        }
+        record.truncate(since);
+        whole.extend(more);
+        whole.sort();
+        whole.dedup();
+    }
 }
 
 /// The merged text, with the comments of the first document that no field carries.

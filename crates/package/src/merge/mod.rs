@@ -29,6 +29,7 @@ mod options;
 mod order;
 mod pairs;
 mod partners;
+mod pipelines;
 mod record;
 mod remarks;
 mod renamed;

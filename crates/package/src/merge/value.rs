@@ -69,6 +69,20 @@ fn without_upstream<'a>(
     if same(base, local) {
         return Verdict::Remove;
     }
+    let lists = base.kind() == NodeKind::Sequence && local.kind() == NodeKind::Sequence;
+    if lists && known.list == ListRule::Functions {
+        // A step is something for itself: what people added stays, what upstream knew goes (M15).
+        let three = Three {
+            base: Some(base),
+            local: Some(local),
+            upstream: None,
+        };
+        match list(walk, at, three, known) {
+            Some(Verdict::Keep) => return Verdict::Keep,
+            Some(_) => return Verdict::Remove,
+            None => {}
+        }
+    }
     if base.kind() == NodeKind::Mapping && local.kind() == NodeKind::Mapping {
         // Local additions stay, what upstream knew goes; nothing is left of a map without additions.
         let added = local.entries().any(|entry| {
@@ -80,7 +94,11 @@ fn without_upstream<'a>(
             local: Some(local),
             upstream: None,
         };
-        let alone = stand_alone(base, known.entries);
+        let steps = |entry: Entry<'_>| {
+            let key = entry.key.key_text();
+            key.is_some_and(|key| known.field(key).list == ListRule::Functions)
+        };
+        let alone = stand_alone(base, known.entries) || base.entries().all(steps);
         if added && !alone {
             // What was added to a whole of several parts means nothing without them: a probe, a source of a volume.
             return match walk.record.field(&at.field, Some(base), Some(local), None) {

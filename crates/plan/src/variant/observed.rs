@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Class, CommitId, Downstream, GitLock, Injection, InjectionOutcome, KeptInjection, Machine,
-    ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, RepositoryName, Revision, RevisionNumber,
-    Uid, Variant, VariantStatus,
+    Class, CommitId, Downstream, GitLock, Injection, KeptInjection, Machine, ObjectKey, ObjectMeta,
+    ObjectName, Pairs, Problem, RepositoryName, Revision, RevisionNumber, Uid, Variant,
+    VariantStatus,
 };
 
 use super::UpstreamResolution;
@@ -84,6 +84,8 @@ pub struct Observed {
     pub rivals: Vec<Rival>,
     /// The variant's injectors, each with what the cluster holds under its name (R90).
     pub injections: Vec<Injection>,
+    /// What its injectors name and nobody has, each by kind and name, of what would be injected if somebody had it.
+    pub absent: Vec<String>,
     /// On whose behalf that was read.
     pub writer: Writer,
     /// About the base *p* that [`super::base_of`] chooses; `None` if there is none.
@@ -114,25 +116,6 @@ impl Observed {
     /// Whether the variant is on its way out: somebody deletes it, or its namespace goes, which takes everything along (V10).
     pub(super) fn is_leaving(&self) -> bool {
         self.namespace_terminating || self.variant.meta().is_deleting()
-    }
-
-    /// What its injectors name and nobody has, each by kind and name: of none of the kinds that a point of the package takes.
-    pub fn absent(&self) -> Vec<String> {
-        let missing = |outcome: &InjectionOutcome| {
-            matches!(
-                outcome,
-                InjectionOutcome::Absent | InjectionOutcome::KindMissing
-            )
-        };
-        let of_none = |i: &&Injection| !i.found.is_empty() && i.found.values().all(missing);
-        let named = |i: &Injection| {
-            let kinds = i.found.keys().filter_map(|kind| kind.rsplit('/').next());
-            let kinds: BTreeSet<&str> = kinds.collect();
-            let kinds: Vec<&str> = kinds.into_iter().collect();
-            format!("{} {}", kinds.join(" or "), i.name)
-        };
-        let all = self.injections.iter().filter(of_none).map(named);
-        all.collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 

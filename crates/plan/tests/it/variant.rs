@@ -135,6 +135,7 @@ pub(crate) fn observed(world: &Json) -> Observed {
             .collect(),
         rivals: world.list("rivals").iter().map(rival).collect(),
         injections: world.list("injections").iter().map(injection).collect(),
+        absent: Vec::new(),
         writer: match world.text("writer").as_deref() {
             None => Writer::Known,
             Some(word) => Writer::Unknown {

@@ -71,6 +71,7 @@ impl World {
             lost_tag: None,
             deleted_up_to: None,
             off_branch: None,
+            absent: Vec::new(),
             stated: Stated::default(),
             failure: None,
             unreadable: None,
