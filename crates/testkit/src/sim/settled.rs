@@ -246,7 +246,8 @@ impl World {
                 && (self.claimed_elsewhere(key)
                     || self.is_in_the_way(&stored)
                     || self.is_left_on_branch(&stored)
-                    || self.is_given_up(&stored))
+                    || self.is_given_up(&stored)
+                    || self.keeps_what_is_gone(&stored))
             {
                 continue;
             }
@@ -304,6 +305,32 @@ impl World {
         let said = stored.status.condition("Stalled");
         said.is_some_and(|c| c.reason == "DownstreamDeleted")
             && self.durable.ledger.open().marked.contains(&marked)
+    }
+
+    /// Whether a variant leaves its draft as it is, since what that was derived from is gone altogether: the repository was made anew
+    /// just before the draft was pushed to it (V20). What was promised of the revision is another check's.
+    fn keeps_what_is_gone(&self, stored: &engine::ports::StoredVariant) -> bool {
+        let Ok(variant) = &stored.parsed else {
+            return false;
+        };
+        let place = &variant.spec.downstream;
+        let said = stored.status.condition("Stalled");
+        let told = said.is_some_and(|c| {
+            c.reason == "DownstreamDeleted" && c.message.contains("the draft stays as it is")
+        });
+        let mut all = self.durable.twin.revisions();
+        all.retain(|r| {
+            r.key.namespace == stored.key.namespace
+                && (&r.repository, &r.package) == (&place.repo, &place.package)
+        });
+        let uid = stored.meta.uid.as_ref();
+        let based = |r: &Revision| {
+            let base = r.machine.as_ref().and_then(|m| m.base);
+            !r.lifecycle.is_published()
+                && base.is_some()
+                && uid.is_some_and(|uid| r.meta.is_owned_by(uid))
+        };
+        told && all.iter().any(based) && !all.iter().any(|r| r.lifecycle.is_published())
     }
 
     /// Whether all that was published in a variant's place was proposed to go and went, and what a person put on the branch is in
