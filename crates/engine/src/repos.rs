@@ -7,7 +7,7 @@ use model::{CommitId, ObjectKey, PackageName, Repository, TreeId};
 use store::{Beyond, Intent, IntentId, RefName, Snapshot};
 
 use crate::error::BRANCH;
-use crate::git::Layout;
+use crate::git::{Layout, RefKind};
 use crate::{Error, Result};
 
 /// A registered repository that is open.
@@ -46,6 +46,8 @@ pub(crate) struct Seen {
     pub(crate) tidied: Option<u64>,
     /// Packages that could not be read, to be tried again.
     pub(crate) again: BTreeSet<PackageName>,
+    /// Packages of which we moved a ref since the last discovery began, and of which something is told: it may be so no more.
+    pub(crate) renewed: BTreeSet<PackageName>,
     /// What of the branch is beyond the limits.
     pub(crate) beyond: Vec<String>,
     /// Refs that we moved or took away since the last discovery began: what stands there later was not seen, wherever it leads.
@@ -62,7 +64,10 @@ impl OpenRepository {
 
     /// A discovery begins, before it reads the refs.
     pub(crate) fn begins_to_look(&self) {
-        lock(&self.seen).moved.clear();
+        let mut seen = lock(&self.seen);
+        seen.moved.clear();
+        let renewed = std::mem::take(&mut seen.renewed);
+        seen.again.extend(renewed);
     }
 
     /// We moved these refs, or took them away: who brings one back to where it was seen last is heard, too.
@@ -70,6 +75,10 @@ impl OpenRepository {
         let mut seen = lock(&self.seen);
         for name in &names {
             seen.refs.remove(name);
+            let kind = self.layout.read(name).ok().flatten();
+            let package = kind.as_ref().and_then(RefKind::package);
+            let told = package.filter(|package| seen.unserved.contains_key(*package));
+            seen.renewed.extend(told.cloned());
         }
         seen.moved.extend(names);
     }
@@ -85,6 +94,7 @@ impl OpenRepository {
         now.tidied = seen.tidied;
         now.refs.retain(|name, _| !seen.moved.contains(name));
         now.moved = std::mem::take(&mut seen.moved);
+        now.renewed = std::mem::take(&mut seen.renewed);
         now.made = seen.made.take().filter(|_| !now.moved.is_empty());
         *seen = now;
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::exit::ExitFailure;
 
@@ -170,7 +170,11 @@ fn set(
     let flag = command
         .get_arguments()
         .find(|a| a.get_long() == Some(key))
-        .map(|a| (a.get_id().clone(), a.get_value_delimiter().is_some()));
+        .map(|a| {
+            let repeats = matches!(a.get_action(), ArgAction::Append);
+            let takes_more = repeats || a.get_value_delimiter().is_some();
+            (a.get_id().clone(), takes_more)
+        });
     let (id, takes_more) = flag.ok_or_else(|| {
         ExitFailure::usage(format!("{path}: {place} has no flag {key:?}")).hint(
             "a flag stands in the section of the command whose help defines it: `log` at the top, `namespace` in [rpkg], \
@@ -278,6 +282,11 @@ mod tests {
         assert_eq!(below(list, &[]), two);
         let text = "[up]\nrepositories-below = \"/srv/a,/srv/b\"\n";
         assert_eq!(below(text, &[]), two);
+        let plan = parsed(
+            "[plan]\nfilename = [\"a.yaml\", \"b.yaml\"]\n",
+            &["offshoot", "plan"],
+        );
+        assert!(plan.is_ok(), "a flag without commas between its values");
         let named = ["--repositories-below", "/srv/c"];
         assert_eq!(below(list, &named), [PathBuf::from("/srv/c")]);
     }

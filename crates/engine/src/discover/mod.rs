@@ -350,7 +350,7 @@ fn package_view(open: &OpenRepository, package: &PackageName) -> Result<View> {
         ..View::default()
     };
     let mut take = |name: &RefName, commit: CommitId| match open.layout.read(name) {
-        Ok(Some(kind)) if package_of(&kind).is_none_or(|p| p == package) => {
+        Ok(Some(kind)) if kind.package().is_none_or(|p| p == package) => {
             view.refs.insert(name.clone(), commit);
             view.kinds.insert(name.clone(), (kind, commit));
         }
@@ -405,15 +405,5 @@ pub(crate) fn is_tagged(record: &Revision, tag: &model::WorkspaceName) -> bool {
         record.revision == number
     } else {
         !record.revision.is_numbered() && record.workspace == *tag
-    }
-}
-
-fn package_of(kind: &RefKind) -> Option<&PackageName> {
-    match kind {
-        RefKind::Branch => None,
-        RefKind::Draft(package, _)
-        | RefKind::Proposed(package, _)
-        | RefKind::Tag(package, _)
-        | RefKind::DeletionProposed(package, _) => Some(package),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{CommitId, Lifecycle, PackageName, Revision};
 
-use super::{View, describes, package_of, record, same_ref, survey};
+use super::{View, describes, record, same_ref, survey};
 use crate::git::RefKind;
 use crate::index::PackageKey;
 use crate::repos::{OpenRepository, Seen};
@@ -24,7 +24,7 @@ pub(super) fn touched(
     let mut touched = BTreeSet::new();
     let package_key = |package: &PackageName| PackageKey::new(namespace, repository, package);
     for (name, (kind, commit)) in &view.kinds {
-        let Some(package) = package_of(kind) else {
+        let Some(package) = kind.package() else {
             continue;
         };
         if before.refs.get(name) != Some(commit) {
@@ -36,7 +36,7 @@ pub(super) fn touched(
     }
     for name in before.refs.keys().filter(|n| !view.refs.contains_key(*n)) {
         if let Ok(Some(kind)) = open.layout.read(name)
-            && let Some(package) = package_of(&kind)
+            && let Some(package) = kind.package()
         {
             let known = engine.world(|w| w.revisions.of_package(&package_key(package)));
             if known.iter().any(|r| same_ref(r, &kind)) {
@@ -82,7 +82,7 @@ fn unmarked(open: &OpenRepository, view: &View, all: &[Arc<Revision>]) -> BTreeS
     let unreadable = others.filter_map(|name| open.layout.read(name).ok()?);
     let mut marks: BTreeMap<PackageName, Vec<RefKind>> = BTreeMap::new();
     for mark in readable.chain(unreadable.filter(is_mark)) {
-        if let Some(package) = package_of(&mark).cloned() {
+        if let Some(package) = mark.package().cloned() {
             marks.entry(package).or_default().push(mark);
         }
     }

@@ -27,6 +27,19 @@ pub(crate) enum RefKind {
     DeletionProposed(PackageName, WorkspaceName),
 }
 
+impl RefKind {
+    /// The package that a ref is of.
+    pub(crate) fn package(&self) -> Option<&PackageName> {
+        match self {
+            Self::Branch => None,
+            Self::Draft(package, _)
+            | Self::Proposed(package, _)
+            | Self::Tag(package, _)
+            | Self::DeletionProposed(package, _) => Some(package),
+        }
+    }
+}
+
 impl Layout {
     /// Of a registered repository.
     ///

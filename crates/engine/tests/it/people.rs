@@ -444,3 +444,43 @@ async fn whoever_upgrades_by_hand_is_told_which_edits_gave_way() {
         assert!(told.contains(word), "{told}");
     }
 }
+
+/// What is told of a package goes with what was wrong, also where that goes by a request and nobody pushes.
+#[tokio::test(start_paused = true)]
+async fn what_a_request_mends_or_deletes_is_told_no_more() {
+    let world = World::new().await;
+    world.git("deploy").await;
+    world
+        .push("deploy", "fine", &[("Kptfile", KPTFILE)], Some("v1"))
+        .await;
+    for package in ["gone", "mended"] {
+        let broken = [("Kptfile", "kind: [Kptfile\n")];
+        let branch = format!("drafts/{package}/w");
+        push_onto(&world, "deploy", ("main", &branch), package, &broken).await;
+    }
+    world.register("deploy", false).await;
+    world.rest().await;
+    let told = || {
+        let stored = world.twin.repository(NS, "deploy").expect("registered");
+        stored.status.ready().expect("a verdict").message.clone()
+    };
+    for package in ["gone", "mended"] {
+        assert!(
+            told().contains(&format!("package {package}:")),
+            "{}",
+            told()
+        );
+    }
+    let any = engine::usecase::Preconditions::default();
+    let gone = key(NS, "deploy.gone.w");
+    world
+        .engine
+        .delete(&alice(), &gone, &any)
+        .await
+        .expect("deleted");
+    world
+        .edit("deploy.mended.w", "Kptfile", |_| KPTFILE.to_owned())
+        .await;
+    world.pass(5).await;
+    assert_eq!(told(), "Repository Ready");
+}

@@ -22,10 +22,11 @@ use model::{File, FileMode, Files, PackageName, PackagePath, RepositoryName, Tre
 
 use crate::kptfile;
 
+pub use crate::values::holds_secret;
 pub use apply::apply;
 pub use aside::aside;
 pub use encode::ClassId;
-pub use fields::{FieldChange, Held, holds_secret, leaves};
+pub use fields::{FieldChange, Held, leaves};
 pub use hunks::Hunk;
 pub use inputs::{Inputs, TargetNames, TextPart, TextWithInputs, inputs_of};
 pub use recurring::Recurring;

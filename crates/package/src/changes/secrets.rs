@@ -4,8 +4,8 @@ use model::File;
 use sha2::{Digest, Sha256};
 use yaml::{Limits, Reader, Stream};
 
-use super::fields::holds_secret;
 use crate::place::hex;
+use crate::values::holds_secret;
 
 /// What hashes of Secrets are made with: whoever sees such a hash and not the key cannot try values until one fits.
 ///

@@ -10,7 +10,7 @@ use super::three::Three;
 use super::walk::{DocumentMerge, ValuePlace, Verdict};
 use crate::lines::{Woven, stays_readable, weave};
 use crate::place::FieldPath;
-use crate::values::looks_secret;
+use crate::values::{looks_secret, text_within_holds_secret};
 
 /// A string that both sides changed; `None` where it is one value.
 pub(super) fn string<'a>(
@@ -27,6 +27,9 @@ pub(super) fn string<'a>(
     if base.lines().count() < 2 {
         return None;
     }
+    let secret = [base, local, upstream]
+        .into_iter()
+        .any(text_within_holds_secret);
     let Woven {
         local: mine,
         upstream: theirs,
@@ -34,6 +37,8 @@ pub(super) fn string<'a>(
     } = readable([base, local, upstream])?;
     let decision = match hunks.as_slice() {
         [] => Decision::Local,
+        // Lines of a Secret's manifest do not say that they are.
+        _ if secret => return None,
         hunks => walk.record.lines(&at.field, hunks, Decision::Upstream),
     };
     let merged = match decision {

@@ -9,7 +9,7 @@ use super::options::MergeOptions;
 use super::work;
 use crate::lines::{Excerpt, write};
 use crate::place::{FieldPath, PathStep, conflict_id};
-use crate::values::{file_value, hash, hidden, node_value};
+use crate::values::{file_value, hash, hidden, node_value, secret_within};
 
 /// Gathers the conflicts of one file.
 #[derive(Debug)]
@@ -129,7 +129,9 @@ impl<'o> Recorder<'o> {
 
     fn decided(&mut self, path: &FieldPath, sides: [Option<Node<'_>>; 3], decision: Decision) {
         let state = self.state();
-        let secret = self.secret && hidden(path);
+        // A manifest of a Secret may stand as a text in another resource.
+        let secret =
+            (self.secret || sides.into_iter().flatten().any(secret_within)) && hidden(path);
         let [base, local, upstream] = sides.map(|node| node_value(node, secret));
         self.push(path, [base, local, upstream], decision, state);
     }

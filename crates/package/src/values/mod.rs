@@ -8,6 +8,7 @@ mod compare;
 mod elements;
 mod marks;
 mod recorded;
+mod secrets;
 mod tally;
 
 pub(crate) use comments::texts as comment_texts;
@@ -22,4 +23,6 @@ pub use marks::{ResourceIdentity, identity};
 pub(crate) use recorded::{
     cluster_value, file_value, hash, hidden, looks_secret, node_value, tree_value,
 };
+pub use secrets::holds_secret;
+pub(crate) use secrets::{secret_within, text_within_holds_secret};
 pub(crate) use tally::{Counts, counts, standing};

@@ -218,3 +218,28 @@ fn a_conflict_leads_back_to_what_each_side_holds() {
     assert!(count > 50, "{count} conflicts");
     assert!(wrong.is_empty(), "{}", wrong.concat());
 }
+
+/// A manifest of a Secret that stands as a text in another resource is a Secret all the same, whole or by lines.
+#[test]
+fn what_a_text_holds_of_a_secret_is_recorded_as_a_hash() {
+    let one = |password: &str| format!("'{{kind: Secret, data: {{p: {password}}}}}'");
+    let lines = |password: &str| {
+        format!("|\n    kind: Secret\n    data:\n      a: same\n      p: {password}\n")
+    };
+    let forms: [&dyn Fn(&str) -> String; 2] = [&one, &lines];
+    for form in forms {
+        let side = |password: &str| {
+            let text = format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  one: {}\n",
+                form(password)
+            );
+            let path = model::PackagePath::parse("cm.yaml").unwrap();
+            Files::from([(path, model::File::text(&text))])
+        };
+        let [base, local, upstream] = ["hush-base", "hush-mine", "hush-theirs"].map(side);
+        let merged = merge(&base, &local, &upstream, &options()).unwrap();
+        assert_eq!(merged.conflicts.len(), 1, "{:?}", merged.conflicts);
+        let told = format!("{:?}", merged.conflicts);
+        assert!(!told.contains("hush"), "{told}");
+    }
+}
