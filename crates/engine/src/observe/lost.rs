@@ -98,14 +98,17 @@ pub(super) fn deleted_up_to(
     let Some(noted) = given_up(engine, open, package).highest() else {
         return Ok(None);
     };
-    if discover::is_numbered(open, package)? {
+    // A list that came late may hide the record of a tag that is there; one that leads to no commit publishes nothing.
+    let mut unseen = discover::unseen(open, package, revisions)?.into_iter();
+    if unseen.any(|name| name.as_str().starts_with("refs/tags/")) {
         return Ok(None);
     }
     let Some(head) = discover::head_of(open)? else {
         return Ok(None);
     };
     let told = discover::highest_number(open, &open.layout.dir(package), head)?;
-    Ok(Some(noted.max(told)))
+    let tagged = discover::highest_tag(open, package)?;
+    Ok(Some(noted.max(told).max(tagged)))
 }
 
 /// The revision that an approval published.
