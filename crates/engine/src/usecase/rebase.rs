@@ -36,18 +36,13 @@ pub(super) async fn rebase(
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     new.meta.annotations.remove(REBASE);
+    let to_draft = |commit| lifecycle::refs(engine, open, old, Lifecycle::Draft, commit);
     let mut transaction = Transaction::begin(engine, open);
     let head = open.head()?;
     let Onto { trees, warning } = onto(open, old, head)?;
     let Some((was, now)) = trees else {
         if old.lifecycle != Lifecycle::Draft {
-            transaction.move_refs(lifecycle::refs(
-                engine,
-                open,
-                old,
-                Lifecycle::Draft,
-                old.commit,
-            )?);
+            transaction.move_refs(to_draft(old.commit)?);
             lifecycle::moved(open, &mut new, Lifecycle::Draft);
         }
         let mut made = finish(by, held, transaction, new).await?;
@@ -106,13 +101,7 @@ pub(super) async fn rebase(
     )?;
     content::take(&mut new, &rendered.files, tip)?;
     content::say(&mut new, said);
-    transaction.move_refs(lifecycle::refs(
-        engine,
-        open,
-        old,
-        Lifecycle::Draft,
-        new.commit,
-    )?);
+    transaction.move_refs(to_draft(new.commit)?);
     lifecycle::moved(open, &mut new, Lifecycle::Draft);
     finish(by, held, transaction, new).await
 }

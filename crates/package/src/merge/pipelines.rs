@@ -75,10 +75,10 @@ fn twice(functions: &[Node<'_>]) -> bool {
 
 /// Whether a function says two things of which it may say one.
 fn is_refused(function: Node<'_>) -> bool {
-    let there = |key: &&str| function.get(key).is_some_and(|value| !value.is_null());
+    let there = |key: &str| function.get(key).is_some_and(|value| !value.is_null());
     ALTERNATIVES
         .iter()
-        .any(|keys| keys.iter().all(|key| there(&key)))
+        .any(|keys| keys.iter().all(|key| there(key)))
 }
 
 /// Whether both sides added a function of one name, and one alone says what it acts on: to say nothing is to say everything.
@@ -86,18 +86,18 @@ fn narrowed_by_one([base, local, upstream]: [Option<Node<'_>>; 3]) -> bool {
     let (None, Some(local), Some(upstream)) = (base, local, upstream) else {
         return false;
     };
-    let differ = |key: &&str| (count(local, key) == 0) != (count(upstream, key) == 0);
-    NARROWS.iter().any(|key| differ(&key))
+    let differ = |key: &str| (count(local, key) == 0) != (count(upstream, key) == 0);
+    NARROWS.iter().any(|key| differ(key))
 }
 
 /// Whether nothing is left of a selection that all sides have: nothing selected is everything.
 fn is_emptied(function: Node<'_>, stems: [Option<Node<'_>>; 3]) -> bool {
     let stems: Vec<Node<'_>> = stems.into_iter().flatten().collect();
-    let emptied = |key: &&str| {
+    let emptied = |key: &str| {
         let all = !stems.is_empty() && stems.iter().all(|stem| count(*stem, key) > 0);
         all && count(function, key) == 0
     };
-    NARROWS.iter().any(|key| emptied(&key))
+    NARROWS.iter().any(|key| emptied(key))
 }
 
 fn count(function: Node<'_>, key: &str) -> usize {
