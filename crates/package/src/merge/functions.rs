@@ -46,9 +46,9 @@ type Rule = fn(Node<'_>) -> Option<String>;
 /// merely runs the same image is not taken for the one of that name.
 const RULES: [Rule; 6] = [
     NAME,
-    |node| Some(text(node)),
-    |node| Some(format!("{}\n{}", function_runs(node), stated(node, true))),
-    |node| Some(format!("{}\n{}", function_runs(node), stated(node, false))),
+    EQUAL,
+    |node| Some(stated(node, true)),
+    |node| Some(stated(node, false)),
     |node| {
         let program = [function_text(node, "image"), function_text(node, "exec")];
         Some(format!("{}\n{}", program.join("\n"), function_runs(node)))
@@ -58,19 +58,18 @@ const RULES: [Rule; 6] = [
 
 /// What functions that both sides added are paired by: two of one image that say different things are two, and nobody wrote what would
 /// come of them as one. Where they say the same with other values, that is a conflict.
-const ADDED: [Rule; 3] = [
-    NAME,
-    |node| Some(text(node)),
-    |node| {
-        let unnamed = function_text(node, "name").is_empty();
-        unnamed.then(|| format!("{}\n{}", function_runs(node), stated(node, false)))
-    },
-];
+const ADDED: [Rule; 3] = [NAME, EQUAL, |node| {
+    let unnamed = function_text(node, "name").is_empty();
+    unnamed.then(|| stated(node, false))
+}];
 
 const NAME: Rule =
     |node| Some(function_text(node, "name").to_owned()).filter(|name| !name.is_empty());
 
-/// What a function states beside what it runs and its name: all of its fields, of its `configMap` the keys alone or the values, too.
+const EQUAL: Rule = |node| Some(text(node));
+
+/// What a function runs, whatever version, and states beside its name: all of its fields, of its `configMap` the keys alone or the
+/// values, too.
 fn stated(node: Node<'_>, values: bool) -> String {
     let json = node.to_value(Reader::V3).ok();
     let Some(Json::Object(mut fields)) = json.and_then(|value| value.to_json()) else {
@@ -80,7 +79,11 @@ fn stated(node: Node<'_>, values: bool) -> String {
     if let Some(Json::Object(config)) = fields.get_mut("configMap").filter(|_| !values) {
         config.values_mut().for_each(|value| *value = Json::Null);
     }
-    canonical(&Json::Object(fields))
+    format!(
+        "{}\n{}",
+        function_runs(node),
+        canonical(&Json::Object(fields))
+    )
 }
 
 /// How many of the rules look at what a function is and not at what it runs.
@@ -96,7 +99,7 @@ fn text(node: Node<'_>) -> String {
 /// Functions that have no partner yet, by what one rule asks of them: the named and the others, each in their order.
 type Free = BTreeMap<String, [BTreeSet<usize>; 2]>;
 
-/// For each function of `a` its partner in `b`: by name, by being equal, by what it runs in order, the same version first.
+/// For each function of `a` its partner in `b`, by these rules, in order.
 fn pair(a: &[Node<'_>], b: &[Node<'_>], rules: &[Rule]) -> Vec<Option<usize>> {
     let mut partner = vec![None; a.len()];
     let mut taken = vec![false; b.len()];

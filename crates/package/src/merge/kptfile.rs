@@ -104,10 +104,9 @@ fn merged(local: &Stream, three: Three<'_>, own: Own, record: &mut Recorder<'_>)
         let sides = [three.base, three.local, three.upstream];
         let broken = pipelines::broken(stream.document(0)?.root(), sides);
         let known = |path: &FieldPath| whole.binary_search(path).is_ok();
-        let more = broken.into_iter().filter_map(|[function, list]| {
-            let places = [function, list].into_iter();
-            places.into_iter().find(|path| !known(path))
-        });
+        let more = broken
+            .into_iter()
+            .filter_map(|[function, list]| [function, list].into_iter().find(|path| !known(path)));
         let more: Vec<FieldPath> = more.collect();
         if more.is_empty() {
             return Some(stream);

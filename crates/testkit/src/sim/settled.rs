@@ -307,6 +307,16 @@ impl World {
             && self.durable.ledger.open().marked.contains(&marked)
     }
 
+    /// All revisions of a downstream package.
+    fn in_place(&self, namespace: &model::Namespace, place: &model::Downstream) -> Vec<Revision> {
+        let mut all = self.durable.twin.revisions();
+        all.retain(|r| {
+            r.key.namespace == *namespace
+                && (&r.repository, &r.package) == (&place.repo, &place.package)
+        });
+        all
+    }
+
     /// Whether a variant leaves its draft as it is, since what that was derived from is gone altogether: the repository was made anew
     /// just before the draft was pushed to it (V20). What was promised of the revision is another check's.
     fn keeps_what_is_gone(&self, stored: &engine::ports::StoredVariant) -> bool {
@@ -318,11 +328,7 @@ impl World {
         let told = said.is_some_and(|c| {
             c.reason == "DownstreamDeleted" && c.message.contains("the draft stays as it is")
         });
-        let mut all = self.durable.twin.revisions();
-        all.retain(|r| {
-            r.key.namespace == stored.key.namespace
-                && (&r.repository, &r.package) == (&place.repo, &place.package)
-        });
+        let all = self.in_place(&stored.key.namespace, place);
         let uid = stored.meta.uid.as_ref();
         let based = |r: &Revision| {
             let base = r.machine.as_ref().and_then(|m| m.base);
@@ -346,11 +352,7 @@ impl World {
             c.reason == "DownstreamExistsUnowned"
                 && c.message.contains("what was published of it was deleted")
         });
-        let mut all = self.durable.twin.revisions();
-        all.retain(|r| {
-            r.key.namespace == stored.key.namespace
-                && (&r.repository, &r.package) == (&place.repo, &place.package)
-        });
+        let all = self.in_place(&stored.key.namespace, place);
         let uid = stored.meta.uid.as_ref();
         let own = |r: &Revision| {
             let made = r.machine.as_ref().map(|m| &m.owner.uid);
