@@ -46,7 +46,8 @@ pub(crate) struct Seen {
     pub(crate) tidied: Option<u64>,
     /// Packages that could not be read, to be tried again.
     pub(crate) again: BTreeSet<PackageName>,
-    /// Packages of which we moved a ref since the last discovery began, and of which something is told: it may be so no more.
+    /// Packages to be looked into since the last discovery began: we moved a ref of one of which something is told, which may be so no
+    /// more, or a record of it went.
     pub(crate) renewed: BTreeSet<PackageName>,
     /// What of the branch is beyond the limits.
     pub(crate) beyond: Vec<String>,
@@ -273,6 +274,13 @@ impl Repos {
             lock(&open.seen).whole = false;
         }
         self.look_again(key);
+    }
+
+    /// Notes that a package is to be looked into, whatever was seen of its refs.
+    pub(crate) fn renew(&self, key: &ObjectKey, package: &PackageName) {
+        if let Some(open) = self.get(key) {
+            lock(&open.seen).renewed.insert(package.clone());
+        }
     }
 
     /// Notes that somebody hinted at news.

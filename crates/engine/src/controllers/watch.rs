@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Starts the watches of records and of our own kinds.
 pub(super) fn start(engine: &Engine, tasks: &mut JoinSet<()>) {
     macro_rules! follow {
-        ($feed:expr, $take:path) => {{
+        ($feed:expr, $take:expr) => {{
             let engine = engine.clone();
             tasks.spawn(async move {
                 while engine.alive().is_ok() {
@@ -31,7 +31,9 @@ pub(super) fn start(engine: &Engine, tasks: &mut JoinSet<()>) {
     }
     let revision = |e: &Engine| known(e, |w, key, at| w.revisions.knows(key, at));
     let variant = |e: &Engine| known(e, |w, key, at| w.knows_variant(key, at));
-    follow!(|e: &Engine| e.ports().records.watch(revision(e)), revisions);
+    let took = engine.clone();
+    let records = move |world: &mut World, delta| revisions(&took, world, delta);
+    follow!(|e: &Engine| e.ports().records.watch(revision(e)), records);
     follow!(
         |e: &Engine| e.ports().repositories.feed(Known::nothing()),
         repositories
@@ -55,7 +57,9 @@ fn namespace(world: &mut World, namespace: Namespace) -> Wake {
     wake
 }
 
-fn revisions(world: &mut World, delta: Delta<Revision>) -> Wake {
+/// What goes here went by another's hand, or is told late of a list from the past; what this process takes away is not known any
+/// more when a watch tells of it. Its ref may stand, and is as it was seen last: only a look into its package records it anew.
+fn revisions(engine: &Engine, world: &mut World, delta: Delta<Revision>) -> Wake {
     let changes = match delta {
         Delta::Snapshot(all) => world.revisions.snapshot(all),
         Delta::Put(one) => world.revisions.put(one).into_iter().collect(),
@@ -63,9 +67,18 @@ fn revisions(world: &mut World, delta: Delta<Revision>) -> Wake {
             world.revisions.delete(&key, &version).into_iter().collect()
         }
     };
-    Wake::all(world, &changes, |wake, world, change| {
+    let gone = changes.iter().filter(|change| change.new.is_none());
+    let gone: Vec<_> = gone.filter_map(|change| change.old.as_ref()).collect();
+    let mut wake = Wake::all(world, &changes, |wake, world, change| {
         wake.revision(world, change)
-    })
+    });
+    for record in gone {
+        if let Some(stored) = world.repository(&record.key.namespace, &record.repository) {
+            engine.inner.repos.renew(&stored.key, &record.package);
+            wake.repositories.insert(stored.key.clone());
+        }
+    }
+    wake
 }
 
 fn repositories(world: &mut World, delta: Delta<StoredRepository>) -> Wake {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use engine::ports::{Change, Expect, RecordWrite, Records};
 use model::{Lifecycle, Pairs, Task};
 use testkit::twin::key;
 
@@ -263,4 +264,68 @@ async fn what_a_variant_left_is_not_given_back_to_it_by_lists_from_before() {
     world.restart().await;
     world.rest().await;
     assert_eq!(world.revision(name).meta.owners, []);
+}
+
+/// A record that somebody deletes is made again at once: its ref stands, and is as it was seen last.
+#[tokio::test(start_paused = true)]
+async fn a_record_that_another_hand_deletes_is_made_again_while_its_ref_stands() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let before = world.twin.revisions();
+    let draft = key(NS, "deploy.shop.packagevariant-1");
+    let gone = RecordWrite {
+        expect: Expect::Any,
+        change: Change::Delete(draft.clone()),
+    };
+    let answers = Records::commit(&*world.twin, vec![gone]).await;
+    assert!(answers.iter().all(Result::is_ok));
+    world.rest().await;
+    let after = world.twin.revisions();
+    let refs = |all: &[model::Revision]| -> Vec<_> {
+        all.iter().map(|r| (r.key.clone(), r.commit)).collect()
+    };
+    assert_eq!(refs(&after), refs(&before));
+    quiet(&world).await;
+}
+
+/// A tag was taken away and put back while nobody looked, and the first list of the next process still holds its record: that it went
+/// is told later.
+#[tokio::test(start_paused = true)]
+async fn a_tag_that_is_put_back_is_recorded_though_a_list_from_the_past_still_holds_its_record() {
+    let mut world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    world.publish("deploy.shop.packagevariant-1").await;
+    world.rest().await;
+    let before = world.twin.revisions();
+    let outside = world.outside("deploy");
+    let tag = store::RefName::parse("refs/tags/shop/v1").expect("a ref");
+    let at = outside.refs().expect("refs")[&tag];
+    let push = |edit: store::RefEdit| store::Submission {
+        refs: vec![edit],
+        ..store::Submission::default()
+    };
+    let gone = store::RefEdit::delete(tag.clone(), at);
+    let deleted = outside.submit(push(gone)).await.expect("a push");
+    assert!(matches!(deleted, store::Answer::Published(_)));
+    world.engine.look_at_everything();
+    world.rest().await;
+    assert!(
+        world
+            .twin
+            .revision(NS, "deploy.shop.packagevariant-1")
+            .is_none()
+    );
+    world.engine.stop();
+    let back = store::RefEdit::create(tag, at);
+    let back = outside.submit(push(back)).await.expect("a push");
+    assert!(matches!(back, store::Answer::Published(_)));
+    world.twin.list_late_records(before);
+    world.restart().await;
+    world.rest().await;
+    let again = world.twin.revision(NS, "deploy.shop.packagevariant-1");
+    let again = again.expect("recorded");
+    assert_eq!((again.lifecycle, again.commit), (Lifecycle::Published, at));
+    quiet(&world).await;
 }

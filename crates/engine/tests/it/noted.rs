@@ -92,7 +92,7 @@ async fn a_deletion_is_noted_although_the_branch_had_no_record() {
     };
     let answers = Records::commit(&*world.twin, vec![gone]).await;
     assert!(answers.iter().all(Result::is_ok));
-    world.rest().await;
+    // Nobody has looked again yet.
     assert!(approve(&world).await);
     world.rest().await;
     is_noted(&world).await;

@@ -69,6 +69,7 @@ impl World {
         self.durable.store.prune(url);
         self.durable.store.prune(BLUEPRINTS);
         self.befell(url, Fault::Pruned);
+        self.pruned = true;
     }
 
     /// A ref leads nowhere, or those that did are taken away.

@@ -424,7 +424,8 @@ impl World {
             }
             let now = (self.writes(), self.all_refs()?);
             let did = self.work();
-            self.idle(round, &done, &did)?;
+            let tidied = std::mem::take(&mut self.pruned);
+            self.idle(round, tidied, &done, &did)?;
             done = did;
             if now.0 != before.0 {
                 let more = now.0 - before.0;
@@ -440,12 +441,13 @@ impl World {
     }
 
     /// A look at a world at rest reads no object, looks into no package and derives nothing; turns and requests are as many as
-    /// there are variants and registrations, whatever their history.
-    fn idle(&self, round: u32, before: &Work, after: &Work) -> Checked {
+    /// there are variants and registrations, whatever their history. The first one after a repository was tidied looks up what
+    /// records name.
+    fn idle(&self, round: u32, tidied: bool, before: &Work, after: &Work) -> Checked {
         let variants = self.durable.twin.variants().len() as u64;
         let registered = (self.registrations().len() + usize::from(self.again.is_some())) as u64;
         let counts = [
-            ("reads", 0),
+            ("reads", if tidied { u64::MAX } else { 0 }),
             ("discovered", 0),
             ("derivations", 0),
             ("variant_reconciles", 4 * variants + 4),

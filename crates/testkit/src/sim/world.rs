@@ -110,6 +110,8 @@ pub(super) struct World {
     pub(super) pushers: bool,
     /// Older copies of repositories.
     pub(super) copies: BTreeMap<String, Copied>,
+    /// Whether a repository was tidied since a look at everything: the next one looks up what records name.
+    pub(super) pruned: bool,
     /// Refs that lead nowhere.
     pub(super) nowhere: BTreeSet<RefName>,
 }
@@ -278,6 +280,7 @@ impl World {
             troubled: false,
             pushers: false,
             copies: BTreeMap::new(),
+            pruned: false,
             nowhere: BTreeSet::new(),
         }
     }
@@ -440,8 +443,7 @@ impl World {
         Ok(())
     }
 
-    /// Waits until nothing is in line or to be tried again, and nothing was written for longer than anybody waits before
-    /// trying again (a kind that could not be followed: 3 s); false: it never rests.
+    /// Waits until nothing is in line, and nothing was written for longer than anybody waits to try again (3 s); false: it never rests.
     pub(super) async fn rest(&mut self) -> Result<bool, Violation> {
         let mut before = (u64::MAX, 0, 0);
         let mut same = 0;
