@@ -47,8 +47,20 @@ pub enum ConflictValue {
     Absent,
     /// Its value as JSON text (a file's text for a file).
     Json(String),
-    /// A secret's value or a binary file: only a hash is ever recorded (V4).
+    /// A secret's value, a binary file or what is too long for a record: only a hash is recorded (V4). Of what is too long the text
+    /// ends with what it is and how long ([`ConflictValue::abridged`]).
     Hash(String),
+}
+
+impl ConflictValue {
+    /// What a value is, and how long, of which a record holds only a hash because of its length: `a text of 5000 bytes`.
+    pub fn abridged(&self) -> Option<&str> {
+        let Self::Hash(text) = self else {
+            return None;
+        };
+        let (_, told) = text.split_once(" (")?;
+        told.strip_suffix(')')
+    }
 }
 
 /// What the merge put into the result.
@@ -131,7 +143,7 @@ impl fmt::Display for ConflictValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent => f.write_str("nothing"),
-            Self::Hash(_) => f.write_str("something that is not shown"),
+            Self::Hash(_) => f.write_str(self.abridged().unwrap_or("something that is not shown")),
             Self::Json(text) => match text.char_indices().nth(SHOWN) {
                 Some((end, _)) => write!(f, "{}…", text.get(..end).unwrap_or_default()),
                 None => f.write_str(text),

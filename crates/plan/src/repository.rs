@@ -5,6 +5,8 @@
 //! somebody else's. All this compares pairs of registrations, so that a third one takes nothing from two that agreed
 //! to share.
 
+use std::net::IpAddr;
+
 use model::{ObjectKey, Uid};
 
 /// What is known about one registration.
@@ -158,14 +160,33 @@ pub fn place(url: &str) -> String {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (name, port),
         _ => (host, ""),
     };
-    let name = match name.trim_end_matches('.') {
-        "localhost" | "[::1]" => "127.0.0.1",
-        name => name,
-    };
+    let name = host_name(name.trim_end_matches('.'));
     let path = clean(&unescaped(path).to_ascii_lowercase());
     let path = path.strip_suffix(".git").unwrap_or(&path);
     format!("{name}:{port}/{path}")
 }
+
+/// One form for all ways to write an address of the network, and for those that lead to this machine whatever it is called.
+fn host_name(name: &str) -> String {
+    let bare = name.strip_prefix('[').and_then(|n| n.strip_suffix(']'));
+    let address = match bare {
+        Some(six) => six.parse().map(IpAddr::V6).ok(),
+        None => name.parse().map(IpAddr::V4).ok(),
+    };
+    // The other family's form of one address.
+    let address = address.map(|address| address.to_canonical());
+    let here = |address: &IpAddr| address.is_loopback() || address.is_unspecified();
+    match address {
+        _ if name == "localhost" || name.ends_with(".localhost") => HERE.to_owned(),
+        Some(address) if here(&address) => HERE.to_owned(),
+        Some(IpAddr::V6(six)) => format!("[{six}]"),
+        Some(IpAddr::V4(four)) => four.to_string(),
+        None => name.to_owned(),
+    }
+}
+
+/// This machine.
+const HERE: &str = "127.0.0.1";
 
 /// A path without the escapes of characters that need none.
 fn unescaped(path: &str) -> String {

@@ -8,8 +8,10 @@ use objects::write::part::Part;
 use objects::write::{WriteOptions, managed};
 use objects::{Failure, Resource};
 use objectstore::{CommitError, Expect};
+use serde_json::Value;
 
 use super::{Core, RequestTarget, lost};
+use crate::registry::Catalog;
 use crate::webhook::Webhook;
 
 /// The resource of definitions in the store.
@@ -17,6 +19,12 @@ pub(super) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8
 
 /// The finalizer that keeps a definition until its objects are gone.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Whether the server serves a resource of this name without any definition.
+pub(super) fn is_ours(catalog: &Catalog, group: &str, plural: &str) -> bool {
+    let served = catalog.get(group, plural);
+    served.is_some_and(|resource| resource.origin != Origin::Crd)
+}
 
 impl Core {
     /// Serves every stored definition: done once, when a server starts.
@@ -59,6 +67,11 @@ impl Core {
             // It went meanwhile, and whoever saw it go has looked already.
             return Ok(());
         };
+        // What the server itself serves stays what it is, and its objects are nobody's to delete with a definition.
+        let ours = is_ours(&self.registry.catalog(), &resource.group, &resource.plural);
+        if ours {
+            return Ok(());
+        }
         let established = crd::is_established(&stored.value());
         let served = resource.versions.iter().filter(|v| v.served);
         let served: Vec<String> = served.map(|v| v.name.clone()).collect();
@@ -110,6 +123,9 @@ impl Core {
             let mut new = stored.value();
             let group = new.pointer("/spec/group").cloned();
             let mut taken = Taken::default();
+            let own = catalog.iter().filter(|r| r.origin != Origin::Crd);
+            let own = own.filter(|r| group.as_ref().and_then(Value::as_str) == Some(&r.group));
+            own.for_each(|resource| taken.add_served(resource));
             for (key, other) in self.store.list(DEFINITIONS, "").objects {
                 let other = other.value();
                 if key.as_ref() != name && other.pointer("/spec/group") == group.as_ref() {
@@ -122,10 +138,7 @@ impl Core {
             taken.accept(&mut new, &now);
             if stored.fields.deletion_timestamp.is_some() {
                 let text = "CustomResource deletion is in progress";
-                if let Some(status) = new
-                    .get_mut("status")
-                    .and_then(serde_json::Value::as_object_mut)
-                {
+                if let Some(status) = new.get_mut("status").and_then(Value::as_object_mut) {
                     crd::set_condition(
                         status,
                         "Terminating",

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use objects::Failure;
+use objects::resource::Origin;
 use objects::write::delete::DeleteOptions;
 use objects::write::update::Means;
 use objects::write::{WriteOptions, metadata_mut};
@@ -217,7 +218,8 @@ impl Core {
         };
         let catalog = self.registry.catalog();
         let mut each = Each::default();
-        if let Some(resource) = catalog.get(group, plural) {
+        let defined = catalog.get(group, plural);
+        if let Some(resource) = defined.filter(|r| r.origin == Origin::Crd) {
             let whose = self.own(COLLECTOR);
             for (_, object) in self.store.list(&resource.key(), "").objects {
                 if object.fields.deletion_timestamp.is_none() {

@@ -278,6 +278,48 @@ async fn a_role_of_many_combinations_is_judged_by_what_is_written() {
     }
 }
 
+/// A label may make others gather the rules of a role: whoever may change roles grants no more by it than by rules.
+#[tokio::test]
+async fn a_label_of_a_role_is_a_grant() {
+    let server = world().await;
+    let patches = json!([{
+        "verbs": ["get", "patch"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"],
+    }]);
+    let at = format!("{RBAC}/clusterroles");
+    put(&server, &at, role("ClusterRole", "patcher", &patches)).await;
+    put(
+        &server,
+        &format!("{RBAC}/clusterrolebindings"),
+        bind(
+            "ClusterRoleBinding",
+            "patcher",
+            ("ClusterRole", "patcher"),
+            "eve",
+        ),
+    )
+    .await;
+    let change = |metadata: Value, of: &str| {
+        let (server, path) = (&server, format!("{at}/{of}"));
+        let body = json!({ "metadata": metadata });
+        async move { as_user(server, "eve", Method::PATCH, &path, Some(body)).await }
+    };
+    let gathered = json!({"labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}});
+    for metadata in [&gathered, &json!({"annotations": {"a": "b"}})] {
+        let (code, answer) = change(metadata.clone(), "cluster-admin").await;
+        let told = answer["message"].as_str().unwrap_or_default();
+        assert_eq!(code, 403, "{answer}");
+        assert!(
+            told.contains("attempting to grant RBAC permissions"),
+            "{told}"
+        );
+    }
+    // What holds an object is the collector's, and what one holds oneself one may pass on.
+    let (code, answer) = change(json!({"finalizers": ["a.dev/b"]}), "cluster-admin").await;
+    assert_eq!(code, 200, "{answer}");
+    let (code, answer) = change(gathered, "patcher").await;
+    assert_eq!(code, 200, "{answer}");
+}
+
 #[tokio::test]
 async fn roles_gather_others_by_label() {
     let server = world().await;

@@ -262,3 +262,68 @@ async fn what_cannot_be_collected_holds_no_owner_up_that_it_does_not_block() {
     let stuck = handle.stored(&crates, "default", "stuck");
     assert!(stuck.expect("served").is_some());
 }
+
+/// What the server serves by itself no definition takes over, and none takes its objects along.
+#[tokio::test]
+async fn a_definition_named_as_what_is_built_in_is_not_accepted() {
+    let server = Server::builder()
+        .memory(Memory::new())
+        .store_options(Options::default())
+        .crd(shoes())
+        .build()
+        .await
+        .expect("build");
+    let roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "mine"}, "rules": [],
+    });
+    let (code, answer) = ask(&server, Method::POST, roles, Some(role)).await;
+    assert_eq!(code, 201, "{answer}");
+    let group = "rbac.authorization.k8s.io";
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let named = |plural: &str, kind: &str| {
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.{group}"), "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}},
+            "spec": {
+                "group": group, "scope": "Namespaced",
+                "names": {"plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List")},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+            },
+        })
+    };
+    for (plural, kind) in [("roles", "Role"), ("others", "Role")] {
+        let made = ask(
+            &server,
+            Method::POST,
+            definitions,
+            Some(named(plural, kind)),
+        )
+        .await;
+        assert_eq!(made.0, 201, "{}", made.1);
+        server.handle().settle().await.expect("done");
+        let at = format!("{definitions}/{plural}.{group}");
+        let (_, definition) = ask(&server, Method::GET, &at, None).await;
+        let conditions = definition["status"]["conditions"].as_array().cloned();
+        let all = conditions.unwrap_or_default();
+        let is = |kind: &str| {
+            all.iter()
+                .find(|c| c["type"] == kind)
+                .map(|c| c["status"].clone())
+        };
+        assert_eq!(is("NamesAccepted"), Some(json!("False")), "{definition}");
+        assert_eq!(is("Established"), Some(json!("False")), "{definition}");
+        let (code, list) = ask(&server, Method::GET, roles, None).await;
+        assert_eq!(
+            (code, list["items"].as_array().map(Vec::len)),
+            (200, Some(1))
+        );
+        let (code, _) = ask(&server, Method::DELETE, &at, None).await;
+        assert_eq!(code, 200);
+        server.handle().settle().await.expect("done");
+        let (code, _) = ask(&server, Method::GET, &at, None).await;
+        assert_eq!(code, 404);
+        let (_, list) = ask(&server, Method::GET, roles, None).await;
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(1), "{list}");
+    }
+}

@@ -196,8 +196,15 @@ fn carry_out(world: &Supposed, key: &ObjectKey, decided: &Plan, summary: &mut Pl
 fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPlan) -> bool {
     let mut selected = observed.selected.values();
     let unselected = selected.any(Result::is_err);
+    let passing = observed.unread.iter().any(|unread| unread.passes);
+    // Targets that cannot be made have no variant to say so, also where the others can.
+    let lacks = decided.status.failed > 0 && !unselected && !passing;
     let stalled = decided.status.conditions.iter();
-    let stalled = stalled.filter(|c| c.kind == "Stalled" && c.status == model::Status::True);
+    let stalled = stalled.filter(|c| match c.kind.as_str() {
+        "Stalled" => c.status == model::Status::True && !lacks,
+        "Ready" => lacks && c.status == model::Status::False,
+        _ => false,
+    });
     for condition in stalled {
         let entry = (
             key.clone(),

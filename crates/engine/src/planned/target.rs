@@ -110,6 +110,11 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
         let drafts = decided.steps.iter().find(|s| is_draft(s));
         if let Some(step) = drafts {
             let mut planned = draft(world, &observed, step, target).await?;
+            if let Some(rival) = tied(&observed) {
+                planned.target.doubt(&format!(
+                    "packagevariant '{rival}' is to have the same package: whichever is made first has it"
+                ));
+            }
             if let Some(mut goes) = leaving {
                 let withdrawn = planned.leaving.take();
                 goes.revisions
@@ -124,6 +129,14 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
     }
     let error = Error::conflict("it is decided anew again and again");
     Ok(Some(unseen(world, key, &error)))
+}
+
+/// A variant that claims the same package, where it is not known which of both comes first: neither is there yet.
+fn tied(o: &Observed) -> Option<&ObjectKey> {
+    let meta = o.variant.meta();
+    let mut rivals = o.rivals.iter().filter(|r| !r.deleting && !r.holds);
+    let tied = rivals.find(|r| r.created == meta.created && Supposed::is_supposed(&r.uid));
+    tied.map(|rival| &rival.key)
 }
 
 fn done(target: PlannedTarget, leaving: Option<Leaving>) -> Planned {

@@ -12,7 +12,7 @@ mod upstream;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{ObjectKey, ObjectMeta, Revision};
+use model::{ObjectKey, ObjectMeta, Revision, Uid};
 use package::changes::Recurring;
 use plan::set::QuietTime;
 
@@ -30,6 +30,9 @@ pub use upstream::{SupposedContent, SupposedUpstream};
 
 use ports::{OwnFunctions, ReadOnlyCluster};
 use store::{ReadOnly, ReadOnlyStore};
+
+/// What the uids of objects begin with that are only supposed.
+const SUPPOSED: &str = "supposed-";
 
 /// What is supposed to be otherwise than it is.
 #[derive(Clone, Default)]
@@ -150,20 +153,29 @@ impl Supposed {
         version.to_string()
     }
 
-    fn stored(&self, meta: &mut Arc<ObjectMeta>) {
+    /// `is_new` says that nothing of this name is there.
+    fn stored(&self, meta: &mut Arc<ObjectMeta>, is_new: bool) {
         let meta = Arc::make_mut(meta);
         meta.resource_version = self.next_version();
-        if meta.uid.is_none() {
-            meta.uid = Some(self.engine.ports().ids.fresh_uid());
+        if is_new {
+            // In the order in which they are given: a plan that is made again says the same.
+            let version = &meta.resource_version;
+            meta.uid = Uid::parse(&format!("{SUPPOSED}{version:0>20}")).ok();
         }
         if meta.created.is_empty() {
             meta.created = model::utc(self.engine.now());
         }
     }
 
+    /// Whether an object is only supposed: the uid that it gets decides nothing here.
+    pub(crate) fn is_supposed(uid: &Uid) -> bool {
+        uid.as_str().starts_with(SUPPOSED)
+    }
+
     /// A variant is as given.
     pub(crate) fn put_variant(&self, mut variant: StoredVariant) {
-        self.stored(&mut variant.meta);
+        let is_new = self.engine.world(|w| w.variant(&variant.key).is_none());
+        self.stored(&mut variant.meta, is_new);
         if let Ok(parsed) = &mut variant.parsed {
             Arc::make_mut(parsed).meta = Arc::clone(&variant.meta);
         }
@@ -197,7 +209,8 @@ impl Supposed {
 
     /// A set is as given.
     pub(crate) fn put_set(&self, mut set: StoredSet) {
-        self.stored(&mut set.meta);
+        let is_new = self.engine.world(|w| w.sets.get(&set.key).is_none());
+        self.stored(&mut set.meta, is_new);
         if let Ok(parsed) = &mut set.parsed {
             parsed.meta = (*set.meta).clone();
         }
@@ -206,7 +219,10 @@ impl Supposed {
 
     /// A repository is as given.
     pub(crate) fn put_repository(&self, mut repository: StoredRepository) {
-        self.stored(&mut repository.meta);
+        let is_new = self
+            .engine
+            .world(|w| w.repositories.get(&repository.key).is_none());
+        self.stored(&mut repository.meta, is_new);
         if let Ok(parsed) = &mut repository.parsed {
             parsed.meta = (*repository.meta).clone();
         }

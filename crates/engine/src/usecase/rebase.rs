@@ -154,10 +154,12 @@ fn carried(
 ) -> Vec<Conflict> {
     let now = MergedDraft {
         machine: branch,
+        upstream: branch,
         tip: merged,
         policy: ConflictPolicy::Block,
         acknowledged: &draft.resolved_conflicts,
         is_stated: &|_| false,
+        is_edited: &|_| false,
     };
     let mut all = carry(&draft.conflicts, Vec::new(), found, &now);
     let recorded = |c: &&Conflict| c.state == ConflictState::Recorded;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Class, Files, PackagePath, Problem};
+use model::{Class, File, FileMode, Files, PackagePath, Problem};
 use store::{Opaque, Snapshot};
 
 use crate::{Error, Result};
@@ -113,7 +113,7 @@ fn in_the_way<'t>(texts: &'t BTreeMap<PackagePath, String>, path: &str) -> Optio
     texts.keys().find(clash)
 }
 
-/// Files that are no text stay.
+/// Files that are no text stay. Texts tell no mode: a file keeps its own, also under another name.
 fn files(
     old: &Files,
     texts: BTreeMap<PackagePath, String>,
@@ -124,12 +124,49 @@ fn files(
         .filter(|(path, file)| file.as_text().is_none() && !remove.contains(*path))
         .map(|(path, file)| (path.clone(), file.clone()))
         .collect();
+    let renamed = old.iter().filter(|(path, _)| !texts.contains_key(*path));
+    let renamed: BTreeSet<&[u8]> = renamed
+        .filter(|(_, file)| file.mode() == FileMode::Executable)
+        .map(|(_, file)| file.bytes().as_ref())
+        .collect();
     for (path, text) in texts {
         let file = match old.get(&path) {
             Some(file) => file.with_bytes(text.into_bytes()),
-            None => model::File::new(text.into_bytes()),
+            None if renamed.contains(text.as_bytes()) => File::New {
+                mode: FileMode::Executable,
+                bytes: text.into_bytes().into(),
+            },
+            None => File::new(text.into_bytes()),
         };
         files.insert(path, file);
     }
     files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_mode_also_under_another_name() {
+        let path = |text: &str| PackagePath::parse(text).expect("a path");
+        let script = |mode| File::New {
+            mode,
+            bytes: b"#!/bin/sh\n".to_vec().into(),
+        };
+        let old = Files::from([
+            (path("run.sh"), script(FileMode::Executable)),
+            (path("kept.sh"), script(FileMode::Executable)),
+        ]);
+        let text = |name: &str, text: &str| (path(name), text.to_owned());
+        let sent = BTreeMap::from([
+            text("go.sh", "#!/bin/sh\n"),
+            text("kept.sh", "#!/bin/sh\ntrue\n"),
+            text("new.sh", "#!/bin/sh\nfalse\n"),
+        ]);
+        let saved = files(&old, sent, &BTreeSet::new());
+        let modes: Vec<_> = saved.iter().map(|(p, f)| (p.as_str(), f.mode())).collect();
+        let (may, not) = (FileMode::Executable, FileMode::Regular);
+        assert_eq!(modes, [("go.sh", may), ("kept.sh", may), ("new.sh", not)]);
+    }
 }

@@ -51,7 +51,7 @@ pub(crate) async fn plan(world: &World, suppositions: Suppositions) -> FleetPlan
 }
 
 /// A variant as somebody would write it: on top of the one that is there.
-fn supposed(world: &World, wanted: &Variant) -> StoredVariant {
+pub(crate) fn supposed(world: &World, wanted: &Variant) -> StoredVariant {
     let known = world.twin.variant(NS, wanted.key.name.as_str());
     let meta = known.as_ref().map(|v| Arc::clone(&v.meta));
     let meta = meta.unwrap_or_else(|| Arc::clone(&wanted.meta));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use engine::Suppositions;
 use engine::planned::{FleetPlan, Verdict};
 use engine::ports::{Cluster, OurKind};
-use model::{Namespace, UpstreamVersion};
+use model::{Namespace, PackageName, RepositoryName, Target, TargetSelection, UpstreamVersion};
 use testkit::twin::key;
 
-use crate::planned::plan;
+use crate::planned::{plan, supposed};
 use crate::sets::{by_site, put_site, set, site};
 use crate::variants::{DEPLOYMENT, config_map, endpoint, push, ready, variant};
 use crate::world::{NS, World, repository};
@@ -105,6 +105,64 @@ async fn what_may_not_be_listed_is_unknown() {
         )),
         "{why}"
     );
+}
+
+/// A target that cannot be made has no variant: it is a failure of its set, whatever becomes of the others.
+#[tokio::test(start_paused = true)]
+async fn a_target_in_a_repository_that_is_not_registered_fails() {
+    let world = ready().await;
+    let named = |name: &str| {
+        let package = PackageName::parse("fan").expect("a name");
+        (RepositoryName::parse(name).expect("a name"), vec![package])
+    };
+    let target = Target {
+        selection: TargetSelection::Repositories(vec![named("deploy"), named("nowhere")]),
+        template: None,
+    };
+    world.twin.put_set(set("fleet", vec![target]));
+    world.rest().await;
+    let foretold = nothing_supposed(&world).await;
+    assert_eq!(foretold.targets.len(), 1, "{:?}", foretold.targets);
+    let [(of, reason, why)] = &*foretold.stalled else {
+        panic!("{:?}", foretold.stalled)
+    };
+    assert_eq!(
+        (of, reason.as_str()),
+        (&key(NS, "fleet"), "RepositoryNotFound")
+    );
+    assert!(why.contains("nowhere"), "{why}");
+}
+
+/// Which of two new variants comes first is not known before they are there: the first one is planned each time, and is not exact.
+#[tokio::test(start_paused = true)]
+async fn a_plan_of_two_new_variants_of_one_package_says_the_same_each_time() {
+    let world = ready().await;
+    let names = ["one", "two", "three", "four"];
+    for _ in 0..3 {
+        let variants = names.map(|name| supposed(&world, &variant(name, "shop")));
+        let suppositions = Suppositions {
+            variants: variants.to_vec(),
+            ..Suppositions::default()
+        };
+        let foretold = plan(&world, suppositions).await;
+        let made = |name: &str| {
+            let target = foretold
+                .targets
+                .iter()
+                .find(|t| t.variant.name.as_str() == name);
+            target.expect("a target")
+        };
+        let first = made("one");
+        assert_eq!((first.verdict, first.tree), (Verdict::Create, None));
+        let why = first.inexact.as_deref().unwrap_or_default();
+        assert!(why.contains("whichever is made first has it"), "{why}");
+        assert!(
+            names
+                .iter()
+                .skip(1)
+                .all(|n| made(n).verdict == Verdict::Failed)
+        );
+    }
 }
 
 /// A plan right after `repo sync` is made of what the repository holds.

@@ -51,6 +51,9 @@ impl Container {
     fn argv(&self, name: &str, image: &str, limits: &Limits) -> Vec<String> {
         let mut argv = self.command.clone();
         let memory = format!("{}b", limits.memory);
+        // Holds also where whoever would remove the container is gone.
+        let seconds = process::processor_seconds(limits);
+        let processors = format!("cpu={seconds}:{seconds}");
         let fixed = [
             "run",
             "--rm",
@@ -67,6 +70,8 @@ impl Container {
             &self.pull,
             "--memory",
             &memory,
+            "--ulimit",
+            &processors,
             "--pids-limit",
             PROCESSES,
             "--read-only",
@@ -151,6 +156,7 @@ mod tests {
             "--user 65534:65534",
             "--security-opt=no-new-privileges",
             "--cap-drop=ALL",
+            "--ulimit cpu=",
             "--pids-limit 256",
             "--read-only",
             "--tmpfs /tmp:",

@@ -71,14 +71,23 @@ pub(super) async fn run(
     answer
 }
 
-/// The same with a bound on memory, which the program inherits and cannot raise.
+/// The same with bounds on memory and on time of all processors, which the program inherits and cannot raise: they hold also where
+/// whoever would end it is gone.
 pub(super) fn bounded(argv: &[String], limits: &Limits) -> Vec<String> {
-    let script = "ulimit -d \"$0\" && ulimit -c 0 && exec \"$@\"";
+    let script = "ulimit -d \"$0\" && ulimit -t \"$1\" && ulimit -c 0 && shift && exec \"$@\"";
     let kilobytes = (limits.memory >> 10).to_string();
     let shell = ["/bin/sh", "-c", script].map(str::to_owned);
-    let mut all: Vec<String> = shell.into_iter().chain([kilobytes]).collect();
+    let bounds = [kilobytes, processor_seconds(limits).to_string()];
+    let mut all: Vec<String> = shell.into_iter().chain(bounds).collect();
     all.extend_from_slice(argv);
     all
+}
+
+/// What a program can use of all processors within its time.
+pub(super) fn processor_seconds(limits: &Limits) -> u64 {
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let seconds = limits.time.as_secs().saturating_add(1);
+    seconds.saturating_mul(processors).min(u64::from(u32::MAX))
 }
 
 async fn converse(
@@ -158,4 +167,30 @@ async fn end(child: &mut Child) {
         _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     drop(child.kill().await);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Nobody ends it, and it ends.
+    #[test]
+    fn a_program_that_is_left_alone_ends_with_its_time() {
+        let limits = Limits {
+            time: Duration::from_millis(10),
+            ..Limits::default()
+        };
+        let turning = ["/bin/sh", "-c", "while :; do :; done"].map(str::to_owned);
+        let argv = bounded(&turning, &limits);
+        let (program, arguments) = argv.split_first().unwrap();
+        let mut command = std::process::Command::new(program);
+        let status = command.args(arguments).status().unwrap();
+        assert!(signal(status).is_some(), "{status}");
+        let quick = bounded(&["true".to_owned()], &Limits::NONE);
+        let (program, arguments) = quick.split_first().unwrap();
+        let status = std::process::Command::new(program).args(arguments).status();
+        assert!(status.unwrap().success());
+    }
 }

@@ -1,9 +1,11 @@
 //! `offshoot fn`: functions as filters of a ResourceList, and what is known about those that are built in.
 
 use std::io::Read as _;
+use std::os::unix::process::parent_id;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use functions::wire::{ReadError, ResourceListText};
 use functions::{FunctionOutcome, Runner as _};
@@ -73,6 +75,7 @@ fn one(args: &RunArgs) -> Result<ExitCode, ExitFailure> {
     let mut runner = runtimes::of(&args.runtimes)?;
     if args.here {
         runner.isolated = None;
+        end_with_parent();
     }
     let limits = args.runtimes.limits();
     let call = document.call(function, config);
@@ -84,6 +87,19 @@ fn one(args: &RunArgs) -> Result<ExitCode, ExitFailure> {
     write_out(&answer)?;
     say_plain(&outcome.stderr);
     Ok(ExitCode::from(u8::from(outcome.exit_code != 0)))
+}
+
+/// Ends this process when the one that started it is gone: nobody waits for its answer, and nobody else would end it.
+fn end_with_parent() {
+    let parent = parent_id();
+    let watch = move || {
+        while parent_id() == parent {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        std::process::exit(1);
+    };
+    // Where no thread can be started its bounds on time and memory are left.
+    drop(std::thread::Builder::new().spawn(watch));
 }
 
 fn config(path: &Path) -> Result<Arc<Value>, ExitFailure> {

@@ -167,6 +167,7 @@ fn of_upstream(change: &UpstreamChange) -> Value {
 fn of_conflict(conflict: &Conflict, key: Option<&HashKey>) -> Value {
     let side = |value: &ConflictValue| match value {
         ConflictValue::Absent => json!({"absent": true}),
+        value if value.abridged().is_some() => json!({"abridged": value.abridged()}),
         // What is recorded is a plain hash, which would tell whoever tries values which one it is.
         ConflictValue::Hash(hash) => match key {
             Some(key) => json!({"hash": key.hash(hash), "hidden": true}),

@@ -10,61 +10,101 @@ use super::table::{
     by_key, decide, fates, fuses, letters, parted, place, sides, sorted, stays, steps, upstreams,
 };
 use super::{absent, inexact, injectors, list, number, short, text, who};
-use crate::visible::counted;
+use crate::visible::{counted, visible};
 
 /// The most bytes of a comment.
 pub(crate) const LIMIT: usize = 65_536;
 
-/// How much of each class a page tells.
-#[derive(Clone, Copy)]
-struct Detail {
-    /// The most changes of a class.
-    changes: usize,
-    /// Whether its targets are named; without, a class is its id and how many it has.
-    names: bool,
-}
+/// The most changes of each class: a page that is too long tells less of each.
+const CHANGES: [usize; 5] = [usize::MAX, 40, 10, 3, 1];
+/// The most changes of a class on a page that has no room for all classes.
+const FEW: usize = 3;
 
-/// From everything to the mere list of classes: a page that is too long tells less of each class, and leaves none out.
-const DETAILS: [(usize, bool); 7] = [
-    (usize::MAX, true),
-    (40, true),
-    (10, true),
-    (3, true),
-    (1, true),
-    (0, true),
-    (0, false),
-];
-
-/// The page, with as much of each class as a comment holds.
+/// The page, with as much of each class as a comment holds. It lists every class, also where the changes of some have no room.
 pub(crate) fn markdown(document: &Value, all: bool) -> String {
-    let mut last = String::new();
-    for (changes, names) in DETAILS {
-        last = page(document, all, Detail { changes, names });
-        if last.len() <= LIMIT {
-            return last;
+    let classes = sorted(document);
+    for most in CHANGES {
+        let around = Around::of(document, &classes, most, true);
+        let told: String = blocks(&classes, all, most).collect();
+        if around.len() + told.len() <= LIMIT {
+            return around.with(&told);
         }
     }
-    // So many classes that not even their ids fit: what fits, and how many there are besides.
+    let mut around = Around::of(document, &classes, 1, true);
+    if around.len() > LIMIT {
+        around = Around::of(document, &classes, 1, false);
+    }
+    let page = around.with(&first_blocks(&classes, all, around.len()));
+    if page.len() <= LIMIT {
+        return page;
+    }
+    // So many classes that not even their ids fit: what fits, and that there are more.
     let note = "\nand more: `offshoot plan -o table` prints all\n";
-    let end = last.floor_char_boundary(LIMIT - note.len());
-    let kept = last.get(..end).unwrap_or_default();
+    let end = page.floor_char_boundary(LIMIT - note.len());
+    let kept = page.get(..end).unwrap_or_default();
     let end = kept.rfind(['\n', ' ']).unwrap_or(end);
     kept.get(..end).unwrap_or_default().to_owned() + note
 }
 
-fn page(document: &Value, all: bool, detail: Detail) -> String {
-    let mut out = format!("### Plan `{}`\n\n", short(text(document, "plan")));
-    sets(document, &mut out);
-    let classes = sorted(document);
-    list_of(document, &classes, detail.names, &mut out);
-    for (at, class) in classes.iter().enumerate() {
-        if detail.changes > 0 {
-            of_class(class, &letters(at), all, detail.changes, &mut out);
+/// The changes of as many classes as there is room for beside so many bytes, and of how many there is none.
+fn first_blocks(classes: &[&Value], all: bool, beside: usize) -> String {
+    let left_out = |count: usize| {
+        let many = counted(count, "class", "classes");
+        format!("\nThe changes of {many} have no room here: `offshoot plan -o table` prints all\n")
+    };
+    let room = LIMIT.saturating_sub(beside + left_out(classes.len()).len());
+    let (mut told, mut left) = (String::new(), classes.len());
+    for block in blocks(classes, all, FEW) {
+        if told.len() + block.len() > room {
+            break;
         }
+        told.push_str(&block);
+        left -= 1;
     }
-    conflicts(document, detail.changes, &mut out);
-    rest(document, detail.changes, &mut out);
-    out
+    told + &left_out(left)
+}
+
+/// What stands before and behind the changes of the classes.
+struct Around {
+    before: String,
+    behind: String,
+}
+
+impl Around {
+    /// `names` says whether the targets of classes are named; without, a class is its id and how many it has.
+    fn of(document: &Value, classes: &[&Value], most: usize, names: bool) -> Self {
+        let mut before = format!("### Plan `{}`\n\n", short(text(document, "plan")));
+        sets(document, &mut before);
+        list_of(document, classes, names, &mut before);
+        let mut behind = String::new();
+        conflicts(document, most, &mut behind);
+        rest(document, most, &mut behind);
+        // Names and messages are other people's, too.
+        let [before, behind] = [before, behind].map(|text| visible(&text).into_owned());
+        Self { before, behind }
+    }
+
+    fn len(&self) -> usize {
+        self.before.len() + self.behind.len()
+    }
+
+    fn with(&self, told: &str) -> String {
+        format!("{}{told}{}", self.before, self.behind)
+    }
+}
+
+/// The changes of each class.
+fn blocks<'a>(classes: &'a [&Value], all: bool, most: usize) -> impl Iterator<Item = String> + 'a {
+    classes.iter().enumerate().map(move |(at, class)| {
+        let mut out = String::new();
+        of_class(class, &letters(at), all, most, &mut out);
+        visible(&out).into_owned()
+    })
+}
+
+/// Somebody else's text, of which nothing is read as markup.
+fn code(text: &str) -> String {
+    format!("`{}`", text.replace('`', "'"))
 }
 
 /// Each set: what it follows, what becomes of its targets, and what the deletion guard says.
@@ -84,7 +124,7 @@ fn sets(document: &Value, out: &mut String) {
             _ = writeln!(out, "  * {}", line.trim());
         }
         if let Some(warning) = set.get("warning").and_then(Value::as_str) {
-            _ = writeln!(out, "  * warning: {warning}");
+            _ = writeln!(out, "  * warning: {}", code(warning));
         }
     }
     let alone = list(document, "targets").filter(|t| text(t, "set").is_empty());
@@ -208,8 +248,8 @@ fn rest(document: &Value, most: usize, out: &mut String) {
                 "failed" => who(one),
                 _ => text(one, what).to_owned(),
             };
-            let why = why.replace("```", "'''");
-            _ = writeln!(out, "* `{what}`: {why}{}", fates(one));
+            let (what, why) = (code(&what), code(why));
+            _ = writeln!(out, "* {what}: {why}{}", fates(one));
         }
         more(count, most, out);
         if let Some(stays) = stays(document).filter(|_| key == "leaving") {
@@ -221,7 +261,7 @@ fn rest(document: &Value, most: usize, out: &mut String) {
         out.push('\n');
     }
     for (what, count) in absent.iter().take(told(most)) {
-        let what = what.replace('`', "'");
+        let what = code(what);
         _ = writeln!(out, "* {what} is not there: {}", injectors(*count));
     }
     more(absent.len(), most, out);
@@ -231,7 +271,7 @@ fn rest(document: &Value, most: usize, out: &mut String) {
     }
     for (why, count) in inexact.iter().take(told(most)) {
         let why = why.lines().next().unwrap_or_default();
-        _ = writeln!(out, "* {count} not exact: {}", why.replace('`', "'"));
+        _ = writeln!(out, "* {count} not exact: {}", code(why));
     }
     more(inexact.len(), most, out);
 }

@@ -73,7 +73,8 @@ pub(crate) fn table(document: &Value, all: bool) -> String {
         _ = writeln!(out, "~ {count} not exact: {}", first_line(why));
     }
     more(inexact.len(), "reasons", &mut out);
-    out
+    // Names and messages are other people's, too.
+    visible(&out).into_owned()
 }
 
 fn more(count: usize, what: &str, out: &mut String) {
@@ -253,14 +254,26 @@ pub(super) fn place(conflict: &Value) -> String {
     place.join(" ").trim().to_owned()
 }
 
+/// The most characters of a value in a conflict that a page shows.
+const SHOWN: usize = 400;
+
+fn beginning(value: String) -> String {
+    match value.char_indices().nth(SHOWN) {
+        Some((end, _)) => value.get(..end).unwrap_or_default().to_owned() + "…",
+        None => value,
+    }
+}
+
 /// Base and upstream, which are those of all, and the local values that there are.
 pub(super) fn sides(all: &[(&str, &Value)]) -> String {
     let side = |conflict: &Value, key: &str| {
         let side = conflict.get(key).unwrap_or(&Value::Null);
+        let told = text(side, "abridged");
         match (text(side, "value"), text(side, "hash")) {
+            ("", "") if !told.is_empty() => told.to_owned(),
             ("", "") => "nothing".to_owned(),
             ("", _) => "something that is not shown".to_owned(),
-            (value, _) => value.replace('\n', "\\n"),
+            (value, _) => beginning(value.replace('\n', "\\n")),
         }
     };
     let of = |key: &str| {

@@ -53,7 +53,7 @@ pub(crate) fn within(
     (faults, largest): (Arc<dyn engine::ports::Faults>, usize),
     inherited: Arc<Inherited>,
 ) -> Ports {
-    let records = records::ServerRecords::new(handle.clone(), Some(largest), inherited);
+    let records = records::ServerRecords::new(handle.clone(), largest, inherited);
     Ports {
         records: Arc::new(records),
         faults,
@@ -61,6 +61,9 @@ pub(crate) fn within(
         ..of(handle, api, functions)
     }
 }
+
+/// How many bytes a record may have in our own server, as any object there.
+const OWN_LARGEST: usize = 2 << 20;
 
 fn of(
     handle: &ServerHandle,
@@ -71,7 +74,7 @@ fn of(
     Ports {
         records: Arc::new(records::ServerRecords::new(
             handle.clone(),
-            None,
+            OWN_LARGEST,
             Arc::default(),
         )),
         variants: Arc::clone(&objects) as _,

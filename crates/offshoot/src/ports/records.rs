@@ -27,19 +27,15 @@ const ROOM: usize = 8 << 10;
 #[derive(Debug)]
 pub(super) struct ServerRecords {
     handle: ServerHandle,
-    /// How many bytes one may have, if there is a limit.
-    largest: Option<usize>,
+    /// How many bytes one may have.
+    largest: usize,
     /// What another server kept of revisions that are found in git.
     inherited: Arc<Inherited>,
 }
 
 impl ServerRecords {
     /// Records in this server, or where its host keeps them, which may take no more than so many bytes of one.
-    pub(super) fn new(
-        handle: ServerHandle,
-        largest: Option<usize>,
-        inherited: Arc<Inherited>,
-    ) -> Self {
+    pub(super) fn new(handle: ServerHandle, largest: usize, inherited: Arc<Inherited>) -> Self {
         Self {
             handle,
             largest,
@@ -132,16 +128,14 @@ impl Records for ServerRecords {
     }
 
     fn fits(&self, record: &Revision) -> Result<(), PortError> {
-        let Some(largest) = self.largest else {
-            return Ok(());
-        };
+        let largest = self.largest;
         let size = api::write_revision(record).to_string().len();
         // What the server adds: who manages which field, times, the record around it.
         if size + size / 16 + ROOM <= largest {
             return Ok(());
         }
         let why = format!(
-            "its record would be of {size} bytes, and a cluster keeps {largest} at most: leave annotations of the package out, or \
+            "its record would be of {size} bytes, and {largest} at most are kept of one: leave annotations of the package out, or \
              decide conflicts in several steps"
         );
         let attempt = format!("write the record of {}", record.key);
@@ -176,7 +170,8 @@ fn class(error: &RecordError) -> Class {
         RecordError::Conflict { .. } => Class::Conflict,
         RecordError::Storage(StorageError::Refused(_)) => Class::Denied,
         RecordError::Storage(_) => Class::Unavailable,
-        RecordError::Invalid { .. } => Class::Bug,
+        // Too large, or of a shape that nobody may write: the one that it is about says so.
+        RecordError::Invalid { .. } => Class::Invalid,
     }
 }
 

@@ -387,3 +387,31 @@ fn fn_tells_what_it_knows_and_names_the_way_out() {
     let completion = offshoot(root, &["completion", "bash"], "").out;
     assert!(completion.contains("merge-file") && completion.contains("--allow-exec"));
 }
+
+/// Whoever started a function may end in any way: the function ends, too, also in an operation that no limit of its interpreter
+/// interrupts.
+#[test]
+fn a_script_ends_with_whoever_waits_for_it() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: StarlarkRun\n  metadata: {name: turns}\n  source: |\n    x, y = [], []\n    for i in range(60):\n      x, y = [x, x], [y, y]\n    same = x == y\n";
+    put(root, &[("list.yaml", list)]);
+    let starts = "\"$0\" fn run --here starlark < list.yaml > out 2>&1 & echo $!; sleep 2";
+    let shell = Command::new("sh")
+        .args(["-c", starts, env!("CARGO_BIN_EXE_offshoot")])
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let id = String::from_utf8(shell.stdout).unwrap();
+    // Signal 0 only asks whether it is there.
+    let is_there = || {
+        let asked = Command::new("kill").args(["-0", id.trim()]).output();
+        asked.unwrap().status.success()
+    };
+    let begun = std::time::Instant::now();
+    while is_there() {
+        assert!(begun.elapsed().as_secs() < 25, "{}", get(root, "out"));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(get(root, "out"), "", "it ended before its parent did");
+}

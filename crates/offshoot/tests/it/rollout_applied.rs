@@ -126,6 +126,30 @@ async fn kubectl_that_applies_the_sets_manifest_amid_an_undo_changes_nothing_of_
     assert_ne!(state(&server).await, "Undone");
 }
 
+/// F8: what a rollout takes back is approved by no selection: whoever means it names it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_selection_leaves_out_what_an_undo_takes_back() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = amid(root).await;
+    let run = |arguments: &[&str]| typed(root, "data/kubeconfig", arguments);
+    let taken_back = "deploy.web-00.packagevariant-2";
+    assert_eq!(run(&["rpkg", "propose", taken_back]).0, 0);
+    assert_eq!(run(&["rollout", "undo", "web"]).0, 0);
+    until(&server, "Undone").await;
+    let back = "canary.web.packagevariant-3";
+    until_there(&server, &format!("{REVISIONS}/{back}")).await;
+    let all = ["rpkg", "propose", "-l", "offshoot.dev/set=web"];
+    assert_eq!(run(&all).0, 0);
+    let (code, out, err) = run(&["rpkg", "approve", "-l", "offshoot.dev/set=web"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains(&format!("{back} approved")), "{out}{err}");
+    let told = format!("1 of another version than the rollout wants left out: {taken_back}; ");
+    assert!(err.contains(&told), "{err}");
+    let kept = server.get(&format!("{REVISIONS}/{taken_back}")).await;
+    assert_eq!(kept["spec"]["lifecycle"], "Proposed");
+}
+
 /// The columns of a list of sets, with the cells of the only one, and which of them only `-o wide` prints.
 async fn columns(server: &Process) -> Vec<(String, Value, bool)> {
     let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";

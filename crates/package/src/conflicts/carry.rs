@@ -12,6 +12,8 @@ use crate::place::{FieldPath, identify, sort};
 pub struct MergedDraft<'a> {
     /// What the machine made anew, that people's edits of the draft were merged into: *M′*.
     pub machine: &'a Files,
+    /// What it made of upstream alone: *V′*.
+    pub upstream: &'a Files,
     /// What came of it: *tip′*.
     pub tip: &'a Files,
     /// The policy in force.
@@ -20,6 +22,8 @@ pub struct MergedDraft<'a> {
     pub acknowledged: &'a [ConflictId],
     /// Whether the place of a conflict is one that the recipe states outright (V17).
     pub is_stated: &'a dyn Fn(&Conflict) -> bool,
+    /// Whether a person edited the draft at the place of a conflict, before this merge.
+    pub is_edited: &'a dyn Fn(&Conflict) -> bool,
 }
 
 /// Where a conflict stands.
@@ -58,7 +62,16 @@ pub fn carry(
     let carried: BTreeSet<ConflictPlace> = kept.iter().map(place).collect();
     all.extend(kept);
     let others = against_base.into_iter();
-    all.extend(others.filter(|c| !seen.contains(&place(c)) && !carried.contains(&place(c))));
+    let others = others.filter(|c| !seen.contains(&place(c)) && !carried.contains(&place(c)));
+    let settled = old.iter().filter(|c| c.is_settled());
+    let settled: BTreeMap<ConflictPlace, &Conflict> = settled.map(|c| (place(c), c)).collect();
+    all.extend(
+        others.filter_map(|conflict| match settled.get(&place(&conflict)) {
+            // It was answered, whatever was published says.
+            Some(answer) if answer.upstream == conflict.upstream => Some((*answer).clone()),
+            _ => as_drafted(conflict, draft),
+        }),
+    );
     // Ids are settled before anything refers to them.
     known_again(old, &mut all);
     derived_again(old, &carried, &mut all);
@@ -81,6 +94,7 @@ fn with_first_base(old: &[Conflict], in_draft: Vec<Conflict>) -> Vec<Conflict> {
         let same = |before: &&&Conflict| is_unanswered(before) && before.local == conflict.local;
         if let Some(before) = before.filter(same) {
             conflict.base = before.base.clone();
+            identify(&mut conflict);
         }
         conflict
     };
@@ -92,6 +106,31 @@ fn with_first_base(old: &[Conflict], in_draft: Vec<Conflict>) -> Vec<Conflict> {
         .collect()
 }
 
+/// A conflict of upstream with *p*, where the draft holds what a person put there in place of what the merge with *p* took, such as an
+/// answer to an earlier value of upstream: whoever is asked is asked about what the draft holds. Where that is what upstream says by
+/// now, nobody is asked.
+fn as_drafted(conflict: Conflict, draft: &MergedDraft<'_>) -> Option<Conflict> {
+    let (machine, local, file) = values_in(draft.machine, draft.tip, &conflict);
+    if conflict.state != ConflictState::Open {
+        return Some(conflict);
+    }
+    let is_persons = local != machine || (draft.is_edited)(&conflict);
+    if local == conflict.upstream && is_persons {
+        return None;
+    }
+    if local == machine || local == conflict.local {
+        return Some(conflict);
+    }
+    let mut conflict = Conflict {
+        file,
+        local,
+        decision: Decision::Local,
+        ..conflict
+    };
+    identify(&mut conflict);
+    Some(conflict)
+}
+
 /// What is left of a conflict that the draft's own merge did not see; `asked` says whether the one against *p* did.
 fn still(
     old: &[Conflict],
@@ -99,7 +138,9 @@ fn still(
     asked: bool,
     draft: &MergedDraft<'_>,
 ) -> Option<Conflict> {
-    let (upstream, local, file) = values_in(draft.machine, draft.tip, before);
+    // Where the merge with *p* asks, what was published may stand in *M′*: upstream says something else.
+    let from = if asked { draft.upstream } else { draft.machine };
+    let (upstream, local, file) = values_in(from, draft.tip, before);
     // However it came to that: there is nothing left to decide.
     if local == upstream {
         return None;

@@ -44,8 +44,8 @@ fn scalar<'a>(node: Node<'a>) -> Option<&'a str> {
     node.target().ok()?.scalar()
 }
 
-/// The element with these keys. A key that the element leaves out has its default, which may be it;
-/// an exact match goes first.
+/// The element with these keys. A key that the element leaves out beside others has its default, which may be it; an exact match goes
+/// first. One that has none of them is another: of functions without a name any might be meant.
 fn element<'a>(list: Node<'a>, keys: &[(String, String)]) -> Option<Node<'a>> {
     if let Some((key, wanted)) = keys.first()
         && key == "runs"
@@ -60,13 +60,17 @@ fn element<'a>(list: Node<'a>, keys: &[(String, String)]) -> Option<Node<'a>> {
         // They are counted from one; a record in somebody's commit may say anything.
         return list.items().filter(unnamed).nth(nth.checked_sub(1)?);
     }
-    let matches = |item: Node<'a>, lenient: bool| {
-        keys.iter().all(|(key, wanted)| match keyed(item, key) {
-            Some(value) => scalar(value) == Some(wanted),
-            None => lenient,
-        })
+    // How many of the keys it says; nothing where it says another.
+    let said = |item: Node<'a>| {
+        keys.iter()
+            .try_fold(0, |said, (key, wanted)| match keyed(item, key) {
+                Some(value) => (scalar(value) == Some(wanted)).then_some(said + 1),
+                None => Some(said),
+            })
     };
-    // An element that names the key itself goes before one that only may have it by default.
-    let exact = list.items().find(|item| matches(*item, false));
-    exact.or_else(|| list.items().find(|item| matches(*item, true)))
+    let exact = list.items().find(|item| said(*item) == Some(keys.len()));
+    exact.or_else(|| {
+        let some = |item: &Node<'a>| said(*item).is_some_and(|said| said > 0);
+        list.items().find(some)
+    })
 }

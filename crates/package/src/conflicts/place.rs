@@ -9,7 +9,9 @@ use super::lines::Lines;
 use super::node::{document, find, parsed};
 use crate::kptfile;
 use crate::place::{FieldPath, PathStep, inside};
-use crate::values::{comment_texts, file_value, hash, hidden, node_value, standing, tree_value};
+use crate::values::{
+    as_in, comment_texts, file_value, hash, hidden, is_collection, node_value, standing, tree_value,
+};
 
 /// What a package holds at the place of a conflict.
 pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
@@ -66,6 +68,10 @@ pub(super) fn edited(before: &Files, after: &Files, conflict: &Conflict) -> bool
 
 /// What a package holds in a file, elsewhere than the conflict says.
 fn value_in(files: &Files, at: &PackagePath, conflict: &Conflict) -> ConflictValue {
+    as_in(conflict, whole_value_in(files, at, conflict))
+}
+
+fn whole_value_in(files: &Files, at: &PackagePath, conflict: &Conflict) -> ConflictValue {
     let Some(path) = FieldPath::parse(&conflict.path) else {
         return ConflictValue::Absent;
     };
@@ -141,12 +147,8 @@ fn standing_in(files: &Files, conflict: &Conflict) -> ConflictValue {
 /// it the record holds a map or a list, of a file its text.
 pub(super) fn is_file(conflict: &Conflict) -> bool {
     let sides = [&conflict.base, &conflict.local, &conflict.upstream];
-    let document = |value: &&ConflictValue| match value {
-        ConflictValue::Json(json) => json.starts_with(['{', '[']),
-        ConflictValue::Hash(_) | ConflictValue::Absent => false,
-    };
     let nameless = conflict.resource.is_empty() && conflict.path.is_empty();
-    nameless && !sides.iter().any(document)
+    nameless && !sides.into_iter().any(is_collection)
 }
 
 /// The directory of the subpackage that a conflict is about: it stands at the Kptfile, and its values are hashes of
@@ -156,7 +158,7 @@ pub(super) fn subpackage(conflict: &Conflict) -> Option<&str> {
     let whole = is_file(conflict) && !dir.is_empty();
     let text = [&conflict.base, &conflict.local, &conflict.upstream]
         .into_iter()
-        .any(|value| matches!(value, ConflictValue::Json(_)));
+        .any(|value| matches!(value, ConflictValue::Json(_)) || value.abridged().is_some());
     (whole && conflict.file.file_name() == kptfile::FILE_NAME && !text).then_some(dir)
 }
 
@@ -228,10 +230,10 @@ fn comments_at(document: Document<'_>, conflict: &Conflict) -> ConflictValue {
     }
 }
 
-/// Whether the record holds hashes: then every value that it is compared with is one.
+/// Whether the record hides its values: then every value that it is compared with is a hash.
 fn hashed(conflict: &Conflict) -> bool {
     let sides = [&conflict.base, &conflict.local, &conflict.upstream];
     sides
         .into_iter()
-        .any(|value| matches!(value, ConflictValue::Hash(_)))
+        .any(|value| matches!(value, ConflictValue::Hash(_)) && value.abridged().is_none())
 }

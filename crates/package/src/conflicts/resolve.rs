@@ -2,14 +2,15 @@
 
 use model::{Conflict, ConflictId, ConflictState, Files};
 
+use super::carry::is_unanswered;
 use super::place::{edited, values_in};
 
-/// Marks the open conflicts that a person settled by editing the field: the draft's tip holds
-/// something else there than the machine left (V4a).
+/// Marks the conflicts that a person settled by editing the field: the draft's tip holds something else there than the machine left
+/// (V4a). So with those that a policy alone decided for what was published: another policy undoes no edit.
 pub fn resolved_by_edit(conflicts: &mut [Conflict], machine: &Files, tip: &Files) {
     for conflict in conflicts
         .iter_mut()
-        .filter(|c| c.state == ConflictState::Open)
+        .filter(|c| c.state == ConflictState::Open || is_unanswered(c))
     {
         if machine != tip && edited(machine, tip, conflict) {
             conflict.state = ConflictState::Resolved;

@@ -29,10 +29,12 @@ fn conflict(path: &str, local: &str, upstream: &str) -> Conflict {
 fn draft<'a>(machine: &'a model::Files, tip: &'a model::Files) -> MergedDraft<'a> {
     MergedDraft {
         machine,
+        upstream: machine,
         tip,
         policy: ConflictPolicy::Block,
         acknowledged: &[],
         is_stated: &|_| false,
+        is_edited: &|_| false,
     }
 }
 

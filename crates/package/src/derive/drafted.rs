@@ -18,20 +18,27 @@ pub(super) struct Ready {
     pub(super) taken: Vec<Conflict>,
 }
 
-/// Prepares the merge at the places of conflicts that nobody answered. Where upstream is back at what it was, nobody
-/// contradicts the edit any more: the base is what it was, too. Where the policy takes upstream's value, there is no
-/// edit any more.
+/// Prepares the merge at the places of conflicts. What somebody answered stands while upstream says what it said then, or is back at
+/// what it was before, whatever another policy makes of what was published: only the answer differs from the base there.
+/// Where nobody answered and upstream is back at what it was, nobody contradicts the edit any more: the base is what it was, too.
+/// Where the policy takes upstream's value, there is no edit any more.
 pub(super) fn ready(
     draft: &OpenDraft,
     recipe: &Recipe,
     merge_base: &Files,
-    machine: &Files,
+    (machine, upstream): (&Files, &Files),
 ) -> Ready {
     let mut ready = Ready {
         merge_base: merge_base.clone(),
         local: draft.tip.clone(),
         taken: Vec::new(),
     };
+    for answered in draft.conflicts.iter().filter(|c| c.is_settled()) {
+        let says = value_at(upstream, answered);
+        if says == answered.upstream || says == answered.base {
+            take(&mut ready.merge_base, machine, answered);
+        }
+    }
     let mut waiting = draft
         .conflicts
         .iter()
@@ -72,16 +79,20 @@ pub(super) fn carried(
     input: &DeriveInput,
     draft: &OpenDraft,
     (against_base, in_draft): (Vec<Conflict>, Vec<Conflict>),
-    (machine, tip): (&MachineOutput, &MachineOutput),
+    merge_base: &Files,
+    [upstream, machine, tip]: [&MachineOutput; 3],
 ) -> Vec<Conflict> {
     let places = stated::places(&tip.files, &input.recipe);
     let is_stated = |conflict: &Conflict| places.iter().any(|place| place.covers(conflict));
+    let is_edited = |c: &Conflict| value_at(merge_base, c) != value_at(&draft.tip, c);
     let now = MergedDraft {
         machine: &machine.files,
+        upstream: &upstream.files,
         tip: &tip.files,
         policy: input.recipe.conflict_policy,
         acknowledged: &draft.acknowledged,
         is_stated: &is_stated,
+        is_edited: &is_edited,
     };
     conflicts::carry(&draft.conflicts, against_base, in_draft, &now)
 }

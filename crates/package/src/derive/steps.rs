@@ -85,7 +85,9 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
         Some(draft) => {
             let merge_base = draft_base.unwrap_or_else(|| MergeBase::of(&m.output));
             let options = MergeOptions::in_draft(recipe.conflict_policy);
-            let ready = drafted::ready(draft, recipe, &merge_base.files, &m.output.files);
+            let now = (&m.output.files, &v.files);
+            let ready = drafted::ready(draft, recipe, &merge_base.files, now);
+            let was = merge_base.files.clone();
             let files = ready.merge_base;
             let of = MergeBase {
                 files,
@@ -96,7 +98,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
                 walk.merge_into(progress, "the draft", &of, local, &m.output, &options)?;
             tip.conflicts.extend(ready.taken);
             let merges = (m.conflicts.clone(), tip.conflicts);
-            let joined = drafted::carried(input, draft, merges, (&m.output, &tip.output));
+            let joined = drafted::carried(input, draft, merges, &was, [&v, &m.output, &tip.output]);
             (tip.output, joined)
         }
         None => (m.output.clone(), m.conflicts.clone()),

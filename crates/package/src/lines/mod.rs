@@ -117,6 +117,8 @@ impl Sides<'_> {
                     woven.push(ours, ours);
                 }
                 MergeResolution::Theirs => woven.push(other, other),
+                // One more than is told: each would be looked for in the whole text for nothing.
+                _ if woven.hunks.len() == MOST_HUNKS => return None,
                 _ => {
                     // Lines around it are recorded with it: they find the place again in a text that went on since.
                     woven.push(ours, other);
@@ -133,7 +135,7 @@ impl Sides<'_> {
         let complete = seen == [self.base.len(), self.local.len(), self.upstream.len()];
         // Texts of which nothing is left are told whole.
         let common = regions.len() > 1 || woven.hunks.is_empty();
-        (complete && common && woven.hunks.len() <= MOST_HUNKS).then_some(woven)
+        (complete && common).then_some(woven)
     }
 }
 

@@ -90,7 +90,7 @@ fn stated(node: Node<'_>, values: bool) -> String {
 const SURE: usize = 2;
 
 /// A text that equal values have in common.
-fn text(node: Node<'_>) -> String {
+pub(super) fn text(node: Node<'_>) -> String {
     let json = node.to_value(Reader::V3).ok();
     let json = json.and_then(|value| value.to_json());
     json.map_or_else(|| node.source().to_owned(), |json| canonical(&json))

@@ -1,12 +1,15 @@
 //! A merged pipeline, held against the rules of a Kptfile (M13b).
 //!
 //! What each side says alone may be refused together: two functions of one name, one that runs two things. And what was narrowed
-//! by one side alone, or to nothing by both, acts where neither has it act. There the function is one value, or its list.
+//! by one side alone, or to nothing by both, acts where neither has it act; so does what one side selects and the other excludes.
+//! There the function is one value, or its list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use yaml::Node;
 
+use super::functions::{slots_of, text};
+use super::three::Three;
 use crate::place::{FieldPath, PathStep};
 use crate::values::{function_text, same};
 
@@ -27,6 +30,10 @@ pub(super) fn broken<'a>(merged: Node<'a>, sides: [Option<Node<'a>>; 3]) -> Vec<
             all.push([list.clone(), list]);
             continue;
         }
+        // As one value it is a side's.
+        let mixed = mixed(key, sides).into_iter().map(|step| list.join(step));
+        all.extend(mixed.map(|function| [function.clone(), function]));
+        let known = there.each_ref().map(|side| by_name(side));
         for function in here {
             let name = function_text(function, "name");
             let step = PathStep::Element(vec![("name".to_owned(), name.to_owned())]);
@@ -34,13 +41,13 @@ pub(super) fn broken<'a>(merged: Node<'a>, sides: [Option<Node<'a>>; 3]) -> Vec<
                 "" => list.clone(),
                 _ => list.join(step),
             };
-            let stems = there.each_ref().map(|side| named(side, name));
-            // What a side says as it stands is that side's.
+            let stems = known.each_ref().map(|side| side.get(name).copied());
+            // What a side says as it stands is that side's. Few are asked: each is compared with all.
             let said = |side: &Vec<Node<'_>>| side.iter().any(|other| same(*other, function));
-            let is_new = !there.iter().any(said);
-            if is_new && is_refused(function) {
+            let is_new = || !there.iter().any(said);
+            if is_refused(function) && is_new() {
                 all.push([alone, list.clone()]);
-            } else if narrowed_by_one(stems) || (is_new && is_emptied(function, stems)) {
+            } else if narrowed_by_one(stems) || (is_emptied(function, stems) && is_new()) {
                 all.push([alone.clone(), alone]);
             }
         }
@@ -53,13 +60,11 @@ fn functions<'a>(root: Node<'a>, key: &str) -> Vec<Node<'a>> {
     list.into_iter().flat_map(|list| list.items()).collect()
 }
 
-fn named<'a>(functions: &[Node<'a>], name: &str) -> Option<Node<'a>> {
-    let is_it = |function: &&Node<'a>| function_text(**function, "name") == name;
-    functions
-        .iter()
-        .find(is_it)
-        .filter(|_| !name.is_empty())
-        .copied()
+/// The functions that have a name; of two that share one the first.
+fn by_name<'a>(functions: &[Node<'a>]) -> BTreeMap<&'a str, Node<'a>> {
+    let named = functions.iter().rev();
+    let named = named.map(|function| (function_text(*function, "name"), *function));
+    named.filter(|(name, _)| !name.is_empty()).collect()
 }
 
 /// Whether two functions of a list have one name.
@@ -88,6 +93,86 @@ fn narrowed_by_one([base, local, upstream]: [Option<Node<'_>>; 3]) -> bool {
     };
     let differ = |key: &str| (count(local, key) == 0) != (count(upstream, key) == 0);
     NARROWS.iter().any(|key| differ(key))
+}
+
+/// The functions that both sides have act elsewhere, each otherwise, so that the two together act where no side has it.
+fn mixed(key: &str, sides: [Option<Node<'_>>; 3]) -> Vec<PathStep> {
+    let [base, local, upstream] = sides;
+    let three = Three {
+        base,
+        local,
+        upstream,
+    };
+    let three = three.map(|root| root.get("pipeline")?.get(key));
+    let acts = |list: Option<Node<'_>>| -> Vec<Acts> {
+        let items = list.into_iter().flat_map(|list| list.items());
+        items.map(Acts::of).collect()
+    };
+    let [base, local, upstream] = [three.base, three.local, three.upstream].map(acts);
+    let slots = slots_of(three).unwrap_or_default().into_iter();
+    let mixed = slots.filter(|slot| {
+        let base = slot.base.and_then(|at| base.get(at));
+        let local = slot.local.and_then(|at| local.get(at));
+        let upstream = slot.upstream.and_then(|at| upstream.get(at));
+        local
+            .zip(upstream)
+            .is_some_and(|(local, upstream)| base.is_some_and(|base| base.mixes(local, upstream)))
+    });
+    mixed.map(|slot| slot.step).collect()
+}
+
+/// What a function acts on: what it selects, and what of that it leaves out.
+#[derive(PartialEq, Eq)]
+struct Acts {
+    selects: BTreeSet<String>,
+    excludes: BTreeSet<String>,
+}
+
+impl Acts {
+    fn of(function: Node<'_>) -> Self {
+        let [selects, excludes] = NARROWS.map(|key| {
+            let items = function.get(key).into_iter().flat_map(|list| list.items());
+            items.map(text).collect()
+        });
+        Self { selects, excludes }
+    }
+
+    /// Whether what comes of two changes of this is neither side's, and more than a set with what both added: everything is no set that
+    /// anything can be added to, what one side took away the other may have narrowed, and what is left out belongs to what is selected.
+    fn mixes(&self, local: &Self, upstream: &Self) -> bool {
+        if self == local || self == upstream || local == upstream {
+            return false;
+        }
+        let selected = [&self.selects, &local.selects, &upstream.selects];
+        let excluded = [&self.excludes, &local.excludes, &upstream.excludes];
+        let changed =
+            |[base, local, upstream]: [&BTreeSet<String>; 3]| [base != local, base != upstream];
+        let (selects, excludes) = (changed(selected), changed(excluded));
+        let [was, mine, theirs] = selected;
+        let added = was.is_subset(mine) && was.is_subset(theirs) && !was.is_empty();
+        let two_sets = selects == [true, true] && local.selects != upstream.selects;
+        let both_fields = selects.contains(&true) && excludes.contains(&true);
+        two_sets && !added
+            || both_fields
+                && self
+                    .joined(local, upstream)
+                    .is_none_or(|acts| acts != *local && acts != *upstream)
+    }
+
+    /// What comes of both, where each field is one side's; nothing where one is a set of both.
+    fn joined(&self, local: &Self, upstream: &Self) -> Option<Self> {
+        let one =
+            |base: &BTreeSet<String>, local: &BTreeSet<String>, upstream: &BTreeSet<String>| {
+                if base == local || local == upstream {
+                    return Some(upstream.clone());
+                }
+                (base == upstream).then(|| local.clone())
+            };
+        Some(Self {
+            selects: one(&self.selects, &local.selects, &upstream.selects)?,
+            excludes: one(&self.excludes, &local.excludes, &upstream.excludes)?,
+        })
+    }
 }
 
 /// Whether nothing is left of a selection that all sides have: nothing selected is everything.

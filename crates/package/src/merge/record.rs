@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use model::{Conflict, ConflictPolicy, ConflictState, ConflictValue, Decision, File, PackagePath};
+use model::{
+    Conflict, ConflictId, ConflictPolicy, ConflictState, ConflictValue, Decision, File, PackagePath,
+};
 use yaml::Node;
 
 use super::options::MergeOptions;
 use super::work;
 use crate::lines::{Excerpt, write};
-use crate::place::{FieldPath, PathStep, conflict_id};
+use crate::place::{FieldPath, PathStep, identify};
 use crate::values::{file_value, hash, hidden, node_value, secret_within};
 
 /// Gathers the conflicts of one file.
@@ -330,11 +332,9 @@ impl<'o> Recorder<'o> {
         if !self.places.insert((self.resource.clone(), path.clone())) {
             return;
         }
-        let place = (&self.file, self.resource.as_str(), path.as_str());
         let [base, local, upstream] = values;
-        let id = conflict_id(place, &local, &upstream);
-        self.conflicts.push(Conflict {
-            id,
+        let mut conflict = Conflict {
+            id: ConflictId(String::new()),
             file: self.file.clone(),
             resource: self.resource.clone(),
             path,
@@ -344,6 +344,8 @@ impl<'o> Recorder<'o> {
             decision,
             state,
             derived_from: None,
-        });
+        };
+        identify(&mut conflict);
+        self.conflicts.push(conflict);
     }
 }

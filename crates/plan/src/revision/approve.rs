@@ -133,19 +133,28 @@ fn base(o: &ApproveObserved) -> Result<(), Rejected> {
         };
         return outdated(message, hint);
     }
-    let newer = o
-        .siblings
-        .iter()
-        .filter(|s| s.lifecycle.is_published() && s.revision.is_numbered())
+    let published = o.siblings.iter();
+    let published = published.filter(|s| s.lifecycle.is_published() && s.revision.is_numbered());
+    let latest = published.clone().max_by_key(|s| s.revision);
+    let held = published
         .filter(|s| Some(s.tree) == o.on_branch)
         .max_by_key(|s| s.revision);
     let hint = "reject it and annotate it with offshoot.dev/rebase=true (a variant re-bases its own drafts by itself)";
-    let message = match newer {
-        Some(newer) => format!(
+    let message = match (held, latest) {
+        // Somebody set the branch back: nothing came that the draft could be brought onto.
+        (Some(held), Some(latest)) if held.revision < latest.revision => {
+            let message = format!(
+                "BranchDiverged: branch '{}' holds what '{}' published, and no more what '{}' did",
+                o.branch, held.key.name, latest.key.name
+            );
+            let off = OffBranch::NotMerged(latest.key.name.clone());
+            return outdated(message, off.way_out(latest));
+        }
+        (Some(newer), _) => format!(
             "'{name}' is based on an outdated state: '{}' was published since",
             newer.key.name
         ),
-        None => format!(
+        (None, _) => format!(
             "BranchDiverged: package '{}' was changed on branch '{}' since '{name}' was made",
             o.revision.package, o.branch
         ),

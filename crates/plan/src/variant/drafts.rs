@@ -21,6 +21,9 @@ use super::{
 };
 use crate::{Next, Report, digest};
 
+/// Why a draft is behind that was made of what was published before.
+const BASE_CHANGED: &str = "the published base changed";
+
 /// Plans the drafts, given that everything else is in order.
 pub(super) fn plan(
     o: &Observed,
@@ -320,7 +323,7 @@ impl Work<'_> {
             why.push("upstream, spec or injected objects changed".to_owned());
         }
         if machine.base_tree != self.base.as_ref().map(|b| b.tree) {
-            why.push("the published base changed".to_owned());
+            why.push(BASE_CHANGED.to_owned());
         }
         if why.is_empty() {
             why.push("merge policies changed".to_owned());

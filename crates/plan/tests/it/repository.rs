@@ -165,6 +165,13 @@ fn addresses_of_one_repository_are_one_place() {
         ("https://git.example./x", "https://git.example/x"),
         ("http://localhost:3000/x", "http://127.0.0.1:3000/x"),
         ("http://[::1]:3000/x", "http://127.0.0.1:3000/x"),
+        ("http://[0:0:0:0:0:0:0:1]:3000/x", "http://127.0.0.1:3000/x"),
+        ("http://[::ffff:127.0.0.1]/x", "http://127.0.0.1/x"),
+        ("http://127.8.0.2/x", "http://127.0.0.1/x"),
+        ("http://0.0.0.0/x", "http://[::]/x"),
+        ("http://git.localhost/x", "http://127.0.0.1/x"),
+        ("http://[2001:DB8::1]/x", "http://[2001:db8:0:0::0:1]/x"),
+        ("http://[::ffff:10.0.0.1]/x", "http://10.0.0.1/x"),
         ("https://git.example/Team/x", "https://git.example/team/X"),
         (
             "https://git.example/%74eam/%2E%2e/x",

@@ -3,7 +3,7 @@
 //! The verbs `escalate` (on roles) and `bind` (on roles that a binding names) lift this, as in the real server
 //! (`pkg/registry/rbac/*/policybased`).
 
-use objects::write::meta;
+use objects::write::{meta, metadata_mut};
 use objects::{Failure, Reason};
 use serde_json::Value;
 
@@ -59,6 +59,26 @@ impl Core {
     }
 }
 
+/// Whether nothing changes but what the garbage collector needs to let an object go. All else is a grant: a label may make others
+/// gather the rules.
+fn is_collectors(old: &Value, new: &Value) -> bool {
+    let bare = |value: &Value| {
+        let mut value = value.clone();
+        if let Some(metadata) = metadata_mut(&mut value) {
+            for field in [
+                "ownerReferences",
+                "finalizers",
+                "managedFields",
+                "resourceVersion",
+            ] {
+                metadata.remove(field);
+            }
+        }
+        value
+    };
+    bare(old) == bare(new)
+}
+
 struct Grant<'a> {
     authorizer: &'a dyn Authorizer,
     roles: &'a Roles,
@@ -90,10 +110,7 @@ impl Grant<'_> {
     async fn role(&self, old: Option<&Value>, new: &Value) -> Result<(), Failure> {
         let gathers = |role: &Value| role.get("aggregationRule").is_some_and(|v| !v.is_null());
         let rules = Rule::of_role(new);
-        let same = old.is_some_and(|old| {
-            Rule::of_role(old) == rules && old.get("aggregationRule") == new.get("aggregationRule")
-        });
-        if same
+        if old.is_some_and(|old| is_collectors(old, new))
             || self
                 .may("escalate", &self.target.resource.plural, self.name)
                 .await
@@ -126,13 +143,7 @@ impl Grant<'_> {
     }
 
     async fn binding(&self, old: Option<&Value>, new: &Value) -> Result<(), Failure> {
-        let part = |value: &Value, field: &str| value.get(field).cloned();
-        let same = |old: &Value| {
-            ["roleRef", "subjects"]
-                .iter()
-                .all(|field| part(old, field) == part(new, field))
-        };
-        if old.is_some_and(same) {
+        if old.is_some_and(|old| is_collectors(old, new)) {
             return Ok(());
         }
         let text = |pointer: &str| {

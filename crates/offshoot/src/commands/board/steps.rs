@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Lifecycle, RolloutState, RolloutStatus};
+use model::Lifecycle;
 use plan::set::MemberPlace;
 
 use super::fleet::{Fleet, Revision, Target, is_deletion, name};
@@ -52,7 +52,9 @@ impl Fleet {
             });
         }
         // A draft is brought to what is wanted; a proposal stands until somebody rejects it.
-        (is_proposed && is_of_another(revision, target, status))
+        let holds = api::str_at(revision, &["status", "upstreamLock", "git", "commit"]);
+        let holds = holds.filter(|_| is_proposed).unwrap_or_default();
+        plan::set::is_of_another(status, holds, &target.commit)
             .then(|| "it is of another version than is wanted; reject it".to_owned())
     }
 
@@ -115,17 +117,4 @@ impl Fleet {
             labels: self.repositories.get(&target.repository),
         }
     }
-}
-
-/// Whether a revision holds another upstream commit than is wanted of its target now. What the rollout rolls out is wanted, also
-/// where the variant is not written yet; during an undo that is what goes.
-fn is_of_another(revision: &Revision, target: &Target, status: &RolloutStatus) -> bool {
-    let holds = api::str_at(revision, &["status", "upstreamLock", "git", "commit"]);
-    let Some(holds) = holds.filter(|_| !target.commit.is_empty()) else {
-        return false;
-    };
-    let mut rolled = status.upstreams.iter();
-    let goes_on = status.state != RolloutState::Undone;
-    let is_rolled = goes_on && rolled.any(|of| of.commit.to_string() == holds);
-    holds != target.commit && !is_rolled
 }

@@ -1,6 +1,6 @@
 //! `rpkg pull` and `push`: the files of a package revision, as a directory or a ResourceList.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
@@ -9,7 +9,7 @@ use plan::revision::RejectionReason;
 use serde_json::{Map, Value, json};
 
 use super::directory::{METADATA, read_directory, write_directory};
-use super::{marked, refresh, repeated, resource_list, text, update};
+use super::{marked, modes, refresh, repeated, resource_list, text, update};
 use crate::client::{Client, PACKAGES, RESOURCES, object};
 use crate::exit::ExitFailure;
 
@@ -54,7 +54,7 @@ pub(super) async fn pull(
         told.iter().for_each(|line| crate::commands::say(line));
     }
     files.insert(0, (METADATA.to_owned(), metadata(&resources, notes)));
-    match to {
+    let out = match to {
         Some(directory) if how == How::Update => {
             let said = update::update(directory, name, &files)?;
             said.iter().for_each(|line| crate::commands::say(line));
@@ -62,7 +62,23 @@ pub(super) async fn pull(
         }
         Some(directory) => write_directory(directory, &files).map(|()| String::new()),
         None => resource_list::write(&files),
+    }?;
+    if let Some(directory) = to {
+        modes::take(directory, &executable(&resources))?;
     }
+    Ok(out)
+}
+
+/// The files that may be executed, as the server says.
+fn executable(resources: &Value) -> BTreeSet<String> {
+    let listed = text(
+        resources,
+        &["metadata", "annotations", api::EXECUTABLE_FILES],
+    );
+    // A server that does not say it tells no modes.
+    listed.map_or_else(BTreeSet::new, |list| {
+        serde_json::from_str(&list).unwrap_or_default()
+    })
 }
 
 /// How many files of one kind are named.
@@ -189,6 +205,12 @@ pub(super) async fn push(
         now.insert(0, (METADATA.to_owned(), metadata(&answer, Some(notes))));
         let done = refresh::refresh(directory, &pushed, &now)?;
         refresh::note(directory, &now)?;
+        for file in modes::only_here(directory, &executable(&answer))? {
+            crate::commands::say(&format!(
+                "Warning: {} may be executed here, and is pushed as a text: only git gives a file that mode",
+                file.escape_debug()
+            ));
+        }
         for file in &done.changed {
             crate::commands::say(&format!("{file} is as the render left it"));
         }

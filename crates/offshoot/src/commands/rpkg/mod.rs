@@ -19,6 +19,7 @@ mod get;
 mod lifecycle;
 mod make;
 mod marked;
+mod modes;
 mod of_class;
 mod refresh;
 mod remove;

@@ -53,13 +53,7 @@ pub(super) async fn entries(
     let mut found = waited("comparing", found(client, which)).await?;
     if matches!(verb, RevisionVerb::Propose | RevisionVerb::Approve) {
         let closed = steps::closed(client).await;
-        let (left, open) = found
-            .into_iter()
-            .partition(|(open, _)| closed.revisions.contains(&open.name));
-        let left: Vec<OfClass> = left;
-        let names: Vec<&str> = left.iter().map(|(one, _)| one.name.as_str()).collect();
-        steps::tell(&names, 0);
-        found = open;
+        found = closed.leave(found, |(open, _)| Some(open.name.as_str()), |_| false);
     }
     if found.is_empty() {
         say(&format!(

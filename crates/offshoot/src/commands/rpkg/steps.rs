@@ -1,14 +1,14 @@
-//! Which open revisions are of a closed step of a rollout: a selection, a class or a plan takes none of them (F7). Whoever names
-//! one decides it all the same.
+//! Which open revisions are of a closed step of a rollout, or of another version than it wants: a selection, a class or a plan takes
+//! none of them (F7, F8). Whoever names one decides it all the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::RolloutStatus;
+use model::{Lifecycle, RolloutStatus};
 use serde_json::Value;
 
 use super::entry::Entry;
 use super::{is_open, items, text};
-use crate::client::{Client, PACKAGES, ResourcePath, SETS, VARIANTS, collection};
+use crate::client::{self, Client, PACKAGES, ResourcePath, SETS, VARIANTS, collection};
 use crate::commands::say;
 use crate::visible::counted;
 
@@ -19,7 +19,9 @@ const NAMED: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct Closed {
     /// The open revisions.
-    pub(super) revisions: BTreeSet<String>,
+    revisions: BTreeSet<String>,
+    /// Proposals of another version than is wanted: drafts are brought to it, and these stand until somebody rejects them.
+    others: BTreeSet<String>,
     /// The rollouts, by the names of their sets.
     rollouts: BTreeMap<String, RolloutStatus>,
     /// Every revision that there is.
@@ -27,6 +29,32 @@ pub(super) struct Closed {
 }
 
 impl Closed {
+    /// Those of some revisions that are for the verb, the others told of; `awaited` says of which it is known that they are not made
+    /// yet.
+    pub(super) fn leave<T>(
+        &self,
+        all: Vec<T>,
+        name: impl Fn(&T) -> Option<&str>,
+        awaited: impl Fn(&T) -> bool,
+    ) -> Vec<T> {
+        let of = |one: &T, names: &BTreeSet<String>| name(one).is_some_and(|n| names.contains(n));
+        let is_closed = |one: &T| awaited(one) || of(one, &self.revisions);
+        let (closed, rest): (Vec<T>, Vec<T>) = all.into_iter().partition(is_closed);
+        let (others, rest): (Vec<T>, Vec<T>) =
+            rest.into_iter().partition(|one| of(one, &self.others));
+        let names = |all: &[T]| -> Vec<String> {
+            let names = all.iter().filter_map(&name);
+            names.map(str::to_owned).collect()
+        };
+        let not_made = closed.iter().filter(|one| awaited(one)).count();
+        let told = [
+            told(&names(&closed), not_made),
+            told_others(&names(&others)),
+        ];
+        told.iter().flatten().for_each(|line| say(line));
+        rest
+    }
+
     /// Whether a draft that a plan foresees is not made yet, since the step of its variant is closed.
     fn is_awaited(&self, entry: &Entry) -> bool {
         let early = |(set, variant): &(String, String)| {
@@ -37,30 +65,20 @@ impl Closed {
     }
 }
 
-/// Takes out what is of a closed step, and says so; what a plan foresees there need not be made yet.
+/// Takes out what is of a closed step or of another version than is wanted, and says so; what a plan foresees there need not be made
+/// yet.
 pub(super) async fn leave_closed(client: &Client, entries: Vec<Entry>) -> Vec<Entry> {
     let closed = closed(client).await;
     let here = |e: &Entry| e.namespace == client.namespace;
-    let is_closed =
-        |e: &Entry| here(e) && (closed.revisions.contains(&e.name) || closed.is_awaited(e));
-    let (left, open): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(is_closed);
-    let awaited = left.iter().filter(|e| closed.is_awaited(e)).count();
-    let names: Vec<&str> = left.iter().map(|e| e.name.as_str()).collect();
-    tell(&names, awaited);
-    open
+    closed.leave(
+        entries,
+        |e| here(e).then_some(e.name.as_str()),
+        |e| here(e) && closed.is_awaited(e),
+    )
 }
 
-/// Says which revisions are left out, if any are, and how many of them are not made yet.
-pub(super) fn tell(left: &[&str], awaited: usize) {
-    if let Some(told) = told(left, awaited) {
-        say(&told);
-    }
-}
-
-fn told(left: &[&str], awaited: usize) -> Option<String> {
+fn told(left: &[String], awaited: usize) -> Option<String> {
     let count = left.len();
-    let named: Vec<&str> = left.iter().copied().take(NAMED).collect();
-    let more = if count > NAMED { " …" } else { "" };
     let way = match awaited {
         0 => "name them to decide them all the same".to_owned(),
         all if all == count => "none is made before its step opens".to_owned(),
@@ -71,10 +89,26 @@ fn told(left: &[&str], awaited: usize) -> Option<String> {
     };
     (count > 0).then(|| {
         format!(
-            "{count} of closed steps of a rollout left out: {}{more}; {way}",
-            named.join(", ")
+            "{count} of closed steps of a rollout left out: {}; {way}",
+            named(left)
         )
     })
+}
+
+fn told_others(left: &[String]) -> Option<String> {
+    let count = left.len();
+    (count > 0).then(|| {
+        format!(
+            "{count} of another version than the rollout wants left out: {}; reject them, and they are brought to it",
+            named(left)
+        )
+    })
+}
+
+fn named(left: &[String]) -> String {
+    let named: Vec<&str> = left.iter().map(String::as_str).take(NAMED).collect();
+    let more = if left.len() > NAMED { " …" } else { "" };
+    format!("{}{more}", named.join(", "))
 }
 
 /// What of variants is not to be decided now, since their step is closed, or an undo takes them back; nothing for somebody who
@@ -90,29 +124,37 @@ pub(super) async fn closed(client: &Client) -> Closed {
     if statuses.is_empty() {
         return Closed::default();
     }
-    let is_early = |variant: &Value| {
-        let name = text(variant, &["metadata", "name"])?;
-        let set = owner(variant, "PackageVariantSet")?;
-        plan::set::is_early(statuses.get(set)?, &name).then_some(name)
-    };
-    let early: BTreeSet<String> = list(client, VARIANTS)
-        .await
-        .iter()
-        .filter_map(is_early)
-        .collect();
-    let is_closed =
-        |r: &&Value| is_open(r) && owner(r, "PackageVariant").is_some_and(|v| early.contains(v));
-    let revisions = list(client, PACKAGES).await;
-    let name = |r: &Value| text(r, &["metadata", "name"]);
-    Closed {
-        revisions: revisions
-            .iter()
-            .filter(is_closed)
-            .filter_map(name)
-            .collect(),
-        known: revisions.iter().filter_map(name).collect(),
-        rollouts: statuses,
+    let variants = list(client, VARIANTS).await;
+    let rolled = variants.iter().filter_map(|variant| {
+        let status = statuses.get(owner(variant, "PackageVariantSet")?)?;
+        Some((
+            api::str_at(variant, &["metadata", "name"])?,
+            (variant, status),
+        ))
+    });
+    let rolled: BTreeMap<&str, (&Value, &RolloutStatus)> = rolled.collect();
+    let mut closed = Closed::default();
+    for revision in &list(client, PACKAGES).await {
+        let Some(name) = text(revision, &["metadata", "name"]) else {
+            continue;
+        };
+        closed.known.insert(name.clone());
+        let of = owner(revision, "PackageVariant").and_then(|v| rolled.get_key_value(v));
+        let Some((by, (variant, status))) = of.filter(|_| is_open(revision)) else {
+            continue;
+        };
+        let is_proposed = client::lifecycle(revision) == Some(Lifecycle::Proposed);
+        let commit = |object: &Value, path| text(object, path).unwrap_or_default();
+        let holds = commit(revision, &["status", "upstreamLock", "git", "commit"]);
+        let wanted = commit(variant, &["spec", "upstream", "commit"]);
+        if plan::set::is_early(status, by) {
+            closed.revisions.insert(name);
+        } else if is_proposed && plan::set::is_of_another(status, &holds, &wanted) {
+            closed.others.insert(name);
+        }
     }
+    closed.rollouts = statuses;
+    closed
 }
 
 async fn list(client: &Client, kind: ResourcePath) -> Vec<Value> {
@@ -136,6 +178,8 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted_and_what_is_not_made_yet_is_told_apart() {
         assert_eq!(told(&[], 0), None);
+        assert_eq!(told_others(&[]), None);
+        let both = ["a", "b"].map(str::to_owned);
         let head = "2 of closed steps of a rollout left out: a, b; ";
         for (awaited, way) in [
             (0, "name them to decide them all the same"),
@@ -145,7 +189,7 @@ mod tests {
             ),
             (2, "none is made before its step opens"),
         ] {
-            assert_eq!(told(&["a", "b"], awaited), Some(format!("{head}{way}")));
+            assert_eq!(told(&both, awaited), Some(format!("{head}{way}")));
         }
     }
 }

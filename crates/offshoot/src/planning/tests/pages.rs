@@ -278,6 +278,11 @@ fn a_comment_of_thousands_of_classes_names_each() {
         let id = class["id"].as_str().unwrap();
         assert!(page.contains(&id[..8]), "{id}");
     }
+    // What room is left holds changes, and those that have none are counted.
+    assert!(page.len() > 60_000, "{}", page.len());
+    let told = page.matches("a: none → number-").count();
+    let left = format!("The changes of {} classes have no room here", 2500 - told);
+    assert!(told > 0 && page.contains(&left), "{told}");
 }
 
 fn executable(files: &Files) -> Files {
@@ -385,4 +390,22 @@ fn no_output_tells_a_secret_by_its_hash() {
         })
     };
     assert_ne!(id("one"), id("two"));
+}
+
+/// What others wrote neither moves a terminal's cursor nor is markup of a comment.
+#[test]
+fn nothing_in_a_message_or_a_name_is_obeyed() {
+    let mut plan = fleet();
+    let message = "oops \u{1b}[2K\u{1b}[1A ![i](http://evil/x.png) `<b>`";
+    plan.targets[0].verdict = Verdict::Failed;
+    plan.targets[0].why = ("RenderFailed".to_owned(), message.to_owned());
+    plan.unknown
+        .push(("Foo\u{1b}[31m x".to_owned(), "![j](http://evil)".to_owned()));
+    let document = document(&plan, None);
+    let (table, page) = (table(&document, false), markdown(&document, false));
+    assert!(!table.contains('\u{1b}') && !page.contains('\u{1b}'));
+    assert!(table.contains("oops <U+001B>[2K"), "{table}");
+    let told = "`oops <U+001B>[2K<U+001B>[1A ![i](http://evil/x.png) '<b>'`";
+    assert!(page.contains(told), "{page}");
+    assert!(page.contains("`![j](http://evil)`"), "{page}");
 }

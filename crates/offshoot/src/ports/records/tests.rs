@@ -64,7 +64,7 @@ async fn a_write_answers_what_a_read_finds() {
         builder = builder.resource(resource);
     }
     let server = builder.build().await.unwrap();
-    let records = ServerRecords::new(server.handle(), None, Arc::default());
+    let records = ServerRecords::new(server.handle(), 2 << 20, Arc::default());
     let key = revision().key;
     let put = async |revision: Revision, expect: Expect| {
         let change = Change::Put(Box::new(revision));

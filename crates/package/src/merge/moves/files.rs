@@ -149,11 +149,14 @@ fn renames(base: &Files, side: &Files) -> Renames {
         }
     }
     let directories = directories(base, side, &files);
+    // Without its directory a Kptfile leaves what stays there to the package around it.
+    let follows = |path: &PackagePath| directories.iter().any(|(dir, _)| inside(path, dir));
+    files.retain(|from, _| !kptfile(from) || follows(from));
     for (from, to) in &directories {
-        // A file that was edited in the renamed directory has other bytes than base: only its directory leads to it.
+        // A file that was edited in the renamed directory has other bytes than base: only its directory leads to it. One that was
+        // deleted there on the way is missing at its new place, where whoever keeps it has it then.
         for (path, _) in gone.iter().filter(|(path, _)| inside(path, from)) {
-            let at = renamed(path, from, to)
-                .filter(|at| side.contains_key(at) && !base.contains_key(at));
+            let at = renamed(path, from, to).filter(|at| !base.contains_key(at));
             if let Some(at) = at {
                 files.entry((*path).clone()).or_insert(at);
             }
@@ -173,32 +176,30 @@ fn directories(
         if all.iter().any(|(dir, _)| inside(from, dir)) {
             continue;
         }
-        let Some((dir, at)) = outermost(from, to, side) else {
-            continue;
+        let agree = |(dir, at): &(&str, &str)| {
+            let mut below = files.iter().filter(|(path, _)| inside(path, dir));
+            below.all(|(path, new)| renamed(path, dir, at).as_ref() == Some(new))
+                && base.keys().any(|path| inside(path, dir))
         };
-        let mut below = files.iter().filter(|(path, _)| inside(path, dir));
-        if below.all(|(path, new)| renamed(path, dir, at).as_ref() == Some(new))
-            && base.keys().any(|path| inside(path, dir))
-        {
-            all.push((dir.to_owned(), at.to_owned()));
-        }
+        let outermost = candidates(from, to, side).into_iter().rev().find(agree);
+        all.extend(outermost.map(|(dir, at)| (dir.to_owned(), at.to_owned())));
     }
     all
 }
 
-/// The outermost directory that may have been renamed where a file of it was.
-fn outermost<'p>(
+/// The directories that may have been renamed where a file of them was, the innermost first.
+fn candidates<'p>(
     from: &'p PackagePath,
     to: &'p PackagePath,
     side: &Files,
-) -> Option<(&'p str, &'p str)> {
+) -> Vec<(&'p str, &'p str)> {
     let (from, to) = (from.as_str(), to.as_str());
     let pairs = from
         .rsplit('/')
         .zip(to.rsplit('/'))
         .take_while(|(a, b)| a == b);
     // From the end: as long as the names agree, what was renamed lies further out.
-    let mut best = None;
+    let mut found = Vec::new();
     let mut length = 0;
     for (name, _) in pairs {
         length += name.len() + 1;
@@ -208,11 +209,13 @@ fn outermost<'p>(
         ) else {
             break;
         };
-        let (dir, at) = (from.get(..dir)?, to.get(..at)?);
+        let (Some(dir), Some(at)) = (from.get(..dir), to.get(..at)) else {
+            break;
+        };
         // A directory of which something is left was not renamed, some files left it.
         if !side.keys().any(|path| inside(path, dir)) {
-            best = Some((dir, at));
+            found.push((dir, at));
         }
     }
-    best
+    found
 }

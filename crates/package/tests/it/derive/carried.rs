@@ -1,5 +1,7 @@
 //! Conflicts of an open draft through further merges: what nobody answered stays (V18).
 
+mod answered;
+
 use super::*;
 
 /// A draft in which people and upstream disagree, as the next merge finds it.

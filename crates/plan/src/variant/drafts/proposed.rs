@@ -6,7 +6,7 @@ use model::{Lifecycle, ProposedPolicy, Revision};
 
 use super::super::status::not_ready;
 use super::super::{RevisionRef, VariantStep, words};
-use super::{Work, has_lock_of, is_inherited};
+use super::{BASE_CHANGED, Work, has_lock_of, is_inherited};
 use crate::conflicts;
 use crate::early::Early;
 
@@ -31,7 +31,12 @@ impl Work<'_> {
         }
         let message = format!("'{name}' waits for approval, but {}", why.join(", "));
         let gates = gates_of_approval(revision);
+        let is_outdated = why.iter().any(|why| why == BASE_CHANGED);
         let approve = match (gates.is_empty(), self.early(revision)) {
+            // Whoever approves must have what was published since (V20).
+            (true, _) if is_outdated => {
+                "its approval is refused where something was published since".to_owned()
+            }
             (true, None) => format!("`offshoot rpkg approve {name}` publishes it as it is"),
             (true, Some(early)) => format!("it is not to be approved now ({})", early.why()),
             (false, _) => format!("it cannot be approved ({} not true)", gates.join(", ")),

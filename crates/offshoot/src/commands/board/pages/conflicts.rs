@@ -56,7 +56,9 @@ fn groups(context: &Context<'_>) -> BTreeMap<String, Group> {
 fn value(value: &ConflictValue) -> Markup {
     match value {
         ConflictValue::Absent => html! { span.soft { "nothing" } },
-        ConflictValue::Hash(_) => html! { span.soft { "not shown" } },
+        value @ ConflictValue::Hash(_) => {
+            html! { span.soft { (value.abridged().unwrap_or("not shown")) } }
+        }
         ConflictValue::Json(text) => html! { code { (visible(text)) } },
     }
 }
