@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use model::marks::DELETED;
-use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision, Uid};
+use model::{Class, CommitId, Lifecycle, ObjectKey, ObjectMeta, Revision, Uid};
 
 use crate::codec::Record;
 use crate::index::PackageKey;
@@ -227,10 +227,7 @@ async fn rebase(engine: &Engine, f: &mut Follow) -> Result<()> {
         engine.learn_revision_gone(&from.key, &from.meta.resource_version);
         return Err(Error::conflict(format!("{} has gone", key.name)));
     }
-    if let (Record::Delete(_), Some(current), Some(from)) = (&f.record, &current, &f.from)
-        && f.found
-        && current.lifecycle != from.lifecycle
-    {
+    if let Some(current) = current.as_ref().filter(|now| f.found && hides(f, now)) {
         // A list from the past hid that somebody proposed that it goes: with it goes a note of that.
         let conflict = Error::conflict(format!("{} has changed", key.name));
         engine.learn_revision(current.clone());
@@ -257,6 +254,18 @@ async fn rebase(engine: &Engine, f: &mut Follow) -> Result<()> {
     }
     f.from = current.map(Arc::new);
     Ok(())
+}
+
+/// Whether a record that goes, or becomes that of an open revision of its name, was made from an older state than the stored one.
+fn hides(f: &Follow, current: &Revision) -> bool {
+    let from = f.from.as_ref().map(|from| from.lifecycle);
+    match &f.record {
+        Record::Delete(_) => from.is_some_and(|from| from != current.lifecycle),
+        Record::Put { record, .. } => {
+            let goes = Lifecycle::DeletionProposed;
+            !record.lifecycle.is_published() && current.lifecycle == goes && from != Some(goes)
+        }
+    }
 }
 
 /// Whether two records describe the same commit in the same state.
