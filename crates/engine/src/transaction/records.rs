@@ -11,7 +11,6 @@ use model::{Class, CommitId, Lifecycle, ObjectKey, ObjectMeta, Revision, Uid};
 use crate::codec::Record;
 use crate::index::PackageKey;
 use crate::ports::{Change, Expect, Ports, RecordWrite};
-use crate::queue::Key;
 use crate::stats::count;
 use crate::{Engine, Error, Result, given_up};
 
@@ -150,7 +149,6 @@ async fn write(
                     count(&engine.counters().records);
                     let record = Arc::new(record);
                     engine.learn_revision(Arc::clone(&record));
-                    leaves(engine, &record);
                     if let Some(place) = stored.get_mut(i) {
                         *place = Some(record);
                     }
@@ -191,19 +189,6 @@ async fn name_anew(engine: &Engine, f: &mut Follow) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A record of a repository that is not registered any more goes as those before it went: whoever took the registration
-/// away may have looked before it was there.
-fn leaves(engine: &Engine, record: &Revision) {
-    let (namespace, name) = (&record.key.namespace, &record.repository);
-    if engine.world(|w| w.repository(namespace, name).is_some()) {
-        return;
-    }
-    if let Ok(name) = model::ObjectName::parse(name.as_str()) {
-        let key = ObjectKey::new(namespace.clone(), name);
-        engine.inner.queue.add(Key::Repository(key));
-    }
 }
 
 fn recorded_gone(engine: &Engine, f: &Follow) {
