@@ -176,8 +176,9 @@ pub(crate) async fn package(
         keep_lost(engine, open, lost).await?;
     }
     // Whoever sees the branch's head must have seen what was published of it: else it looks like nobody's package. What went is
-    // noted on the head before its own record goes.
-    let (gone, rest): (Vec<_>, Vec<_>) = survey.follow.into_iter().partition(Follow::is_removal);
+    // noted on the head before its own record goes, or becomes another revision's.
+    let is_last = |f: &Follow| f.is_removal() || replaces_what_goes(f);
+    let (gone, rest): (Vec<_>, Vec<_>) = survey.follow.into_iter().partition(is_last);
     let (heads, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_new_head);
     for part in [rest, heads, gone] {
         transaction::record(engine, part).await?;
@@ -262,6 +263,14 @@ async fn keep_lost(engine: &Engine, open: &OpenRepository, lost: &survey::Lost) 
 fn is_new_head(follow: &Follow) -> bool {
     let is_head = matches!(&follow.record, Record::Put { record, .. } if record.placeholder);
     is_head && follow.from.is_none()
+}
+
+/// Whether the record of a revision that was proposed to go becomes that of an open one of its name.
+fn replaces_what_goes(follow: &Follow) -> bool {
+    let is_open =
+        matches!(&follow.record, Record::Put { record, .. } if !record.lifecycle.is_published());
+    let from = follow.from.as_ref();
+    is_open && from.is_some_and(|r| r.lifecycle == Lifecycle::DeletionProposed)
 }
 
 /// Whether git holds something that cannot be read, whoever asks.

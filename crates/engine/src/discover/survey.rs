@@ -98,9 +98,12 @@ pub(crate) fn survey(
         if !wants.contains_key(&record.key) && !unread {
             survey.follow.push(Follow::lost(record));
             survey.lost.extend(taken_away(open, view, record)?);
-            if record.lifecycle == Lifecycle::DeletionProposed && !record.placeholder {
-                given_up.push(record.revision);
-            }
+        }
+        // What somebody pushed under its name is served in its place.
+        let other = |want: &Want| want.record.revision != record.revision;
+        let is_gone = wants.get(&record.key).is_none_or(other) && !unread;
+        if is_gone && record.lifecycle == Lifecycle::DeletionProposed && !record.placeholder {
+            given_up.push(record.revision);
         }
     }
     // Whoever takes the tag away of what is proposed to go approves that.

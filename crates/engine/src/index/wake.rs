@@ -79,8 +79,12 @@ impl Wake {
         }
     }
 
-    /// Whom a change of a record touches: who writes the package, who reads it, sets too, who owns it.
+    /// Whom a change of a record touches: who writes the package, who reads it, sets too, who owns it. One of a repository that is not
+    /// registered any more goes as those before it went: whoever took the registration away may not have known it.
     pub(crate) fn revision(&mut self, world: &World, changed: &Changed<Revision>) {
+        let new = changed.new.as_ref();
+        self.repositories
+            .extend(new.and_then(|r| world.unregistered(r)));
         for revision in changed.old.iter().chain(&changed.new) {
             let package = PackageKey::of(revision);
             let near = world.writers_at(&package).into_iter();

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Downstream, Namespace, ObjectKey, ObjectMeta, ObjectName, RepositoryName, Standing, Status,
-    Uid, UpstreamSource, Variant,
+    Downstream, Namespace, ObjectKey, ObjectMeta, ObjectName, RepositoryName, Revision, Standing,
+    Status, Uid, UpstreamSource, Variant,
 };
 use plan::set::Existing;
 use plan::variant::words::{READY, SET_KIND, STALLED, TAKE_BACK};
@@ -253,6 +253,13 @@ impl World {
         let name = ObjectName::parse(name.as_str()).ok()?;
         let key = ObjectKey::new(namespace.clone(), name);
         self.repositories.get(&key).cloned()
+    }
+
+    /// The name of the registration that a record is of, where that is not there.
+    pub(crate) fn unregistered(&self, record: &Revision) -> Option<ObjectKey> {
+        let name = ObjectName::parse(record.repository.as_str()).ok()?;
+        let key = ObjectKey::new(record.key.namespace.clone(), name);
+        self.repositories.get(&key).is_none().then_some(key)
     }
 
     fn find(&self, keys: Option<&Keys>) -> Vec<Arc<StoredVariant>> {

@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use model::marks::DELETED;
-use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision, Uid};
+use model::{Class, CommitId, Lifecycle, ObjectKey, ObjectMeta, Revision, Uid};
 
 use crate::codec::Record;
 use crate::index::PackageKey;
 use crate::ports::{Change, Expect, Ports, RecordWrite};
-use crate::queue::Key;
 use crate::stats::count;
 use crate::{Engine, Error, Result, given_up};
 
@@ -150,7 +149,6 @@ async fn write(
                     count(&engine.counters().records);
                     let record = Arc::new(record);
                     engine.learn_revision(Arc::clone(&record));
-                    leaves(engine, &record);
                     if let Some(place) = stored.get_mut(i) {
                         *place = Some(record);
                     }
@@ -193,19 +191,6 @@ async fn name_anew(engine: &Engine, f: &mut Follow) -> Result<()> {
     Ok(())
 }
 
-/// A record of a repository that is not registered any more goes as those before it went: whoever took the registration
-/// away may have looked before it was there.
-fn leaves(engine: &Engine, record: &Revision) {
-    let (namespace, name) = (&record.key.namespace, &record.repository);
-    if engine.world(|w| w.repository(namespace, name).is_some()) {
-        return;
-    }
-    if let Ok(name) = model::ObjectName::parse(name.as_str()) {
-        let key = ObjectKey::new(namespace.clone(), name);
-        engine.inner.queue.add(Key::Repository(key));
-    }
-}
-
 fn recorded_gone(engine: &Engine, f: &Follow) {
     count(&engine.counters().records);
     if let Some(from) = &f.from {
@@ -227,10 +212,7 @@ async fn rebase(engine: &Engine, f: &mut Follow) -> Result<()> {
         engine.learn_revision_gone(&from.key, &from.meta.resource_version);
         return Err(Error::conflict(format!("{} has gone", key.name)));
     }
-    if let (Record::Delete(_), Some(current), Some(from)) = (&f.record, &current, &f.from)
-        && f.found
-        && current.lifecycle != from.lifecycle
-    {
+    if let Some(current) = current.as_ref().filter(|now| f.found && hides(f, now)) {
         // A list from the past hid that somebody proposed that it goes: with it goes a note of that.
         let conflict = Error::conflict(format!("{} has changed", key.name));
         engine.learn_revision(current.clone());
@@ -257,6 +239,18 @@ async fn rebase(engine: &Engine, f: &mut Follow) -> Result<()> {
     }
     f.from = current.map(Arc::new);
     Ok(())
+}
+
+/// Whether a record that goes, or becomes that of an open revision of its name, was made from an older state than the stored one.
+fn hides(f: &Follow, current: &Revision) -> bool {
+    let from = f.from.as_ref().map(|from| from.lifecycle);
+    match &f.record {
+        Record::Delete(_) => from.is_some_and(|from| from != current.lifecycle),
+        Record::Put { record, .. } => {
+            let goes = Lifecycle::DeletionProposed;
+            !record.lifecycle.is_published() && current.lifecycle == goes && from != Some(goes)
+        }
+    }
 }
 
 /// Whether two records describe the same commit in the same state.

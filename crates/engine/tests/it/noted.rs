@@ -3,10 +3,11 @@
 
 use engine::ports::{Change, Expect, RecordWrite, Records};
 use engine::usecase::Preconditions;
-use model::{Lifecycle, Status};
+use model::{Door, Lifecycle, Status};
 use testkit::twin::key;
 
 use crate::bases::{move_ref, published, put};
+use crate::outside::push_onto;
 use crate::variants::{DEPLOYMENT, KPTFILE, condition, quiet, variant};
 use crate::world::{NS, World, alice};
 
@@ -27,15 +28,20 @@ async fn approve(world: &World) -> bool {
     deleted.is_ok()
 }
 
-/// The note is there, and the variant makes its package again where it comes back.
-async fn is_noted(world: &World) {
-    put(world, 1, "eu");
-    world.rest().await;
+/// The tag is gone, and the note is there.
+fn has_note(world: &World) {
     let tags = world.refs("deploy").into_keys();
     assert_eq!(tags.filter(|name| name.contains("tags/shop")).count(), 0);
     let marks = &world.revision(HEAD).meta.annotations;
     let noted = marks.get("offshoot.dev/deleted-revisions");
     assert_eq!(noted.map(String::as_str), Some("1"));
+}
+
+/// The note is there, and the variant makes its package again where it comes back.
+async fn is_noted(world: &World) {
+    put(world, 1, "eu");
+    world.rest().await;
+    has_note(world);
     assert_eq!(world.revision(FIRST).lifecycle, Lifecycle::Draft);
     assert_eq!(condition(world, "shop", "Stalled").0, Status::False);
     quiet(world).await;
@@ -80,6 +86,61 @@ async fn a_deletion_is_noted_although_a_list_hid_that_it_was_proposed() {
     world.twin.list_late_records(past);
     world.restart().await;
     is_noted(&world).await;
+}
+
+/// Somebody pushes under the name of what is published: that is served once the tag is gone.
+async fn push_beside(world: &World) {
+    let text = DEPLOYMENT.replace("replicas: 1", "replicas: 7");
+    let files = [("Kptfile", KPTFILE), ("deployment.yaml", text.as_str())];
+    let to = "proposed/shop/packagevariant-1";
+    push_onto(world, "deploy", ("main", to), "shop", &files).await;
+}
+
+/// A person proposes that it goes.
+async fn propose_by_hand(world: &World) {
+    let (by, at, to) = (alice(), key(NS, FIRST), Lifecycle::DeletionProposed);
+    let moved = world.engine.move_to(&by, &at, Door::Main, to).await;
+    moved.expect("proposed");
+    world.rest().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_is_noted_although_its_record_becomes_that_of_what_somebody_pushed_beside_it() {
+    for refused in [false, true] {
+        let (mut world, _) = published().await;
+        push_beside(&world).await;
+        propose_by_hand(&world).await;
+        *world.deaths.named.lock().expect("no panic") = Some("engine Published");
+        assert!(!approve(&world).await && world.deaths.died().is_some());
+        world.twin.refuse_record(&key(NS, HEAD), refused);
+        world.revive(|_| true, false).await;
+        world.rest().await;
+        world.twin.refuse_record(&key(NS, HEAD), false);
+        world.pass(60).await;
+        world.rest().await;
+        assert_eq!(world.revision(FIRST).lifecycle, Lifecycle::Proposed);
+        has_note(&world);
+        quiet(&world).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_that_a_list_hid_is_noted_although_its_record_becomes_that_of_another_revision()
+{
+    let (mut world, _) = published().await;
+    push_beside(&world).await;
+    let past = world.twin.revisions();
+    propose_by_hand(&world).await;
+    world.engine.stop();
+    for name in ["tags/shop/v1", "heads/deletionProposed/shop/v1"] {
+        move_ref(&world, &format!("refs/{name}"), None).await;
+    }
+    world.twin.list_late_records(past);
+    world.restart().await;
+    world.rest().await;
+    assert_eq!(world.revision(FIRST).lifecycle, Lifecycle::Proposed);
+    has_note(&world);
+    quiet(&world).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,9 @@
 //! Worlds in which somebody proposes the deletion of what is published, and has it approved. With a revision goes what it alone
 //! holds: no other one, no number that a later one could take, no draft of which it was the base (V23, I4, I10).
 
+use engine::ports::StoredVariant;
 use engine::usecase::Preconditions;
-use model::{Door, Lifecycle, Revision};
+use model::{Door, Lifecycle, NOT_TAGGED, Revision, Status};
 
 use super::Violation;
 use super::dice::Dice;
@@ -70,6 +71,19 @@ impl World {
         self.ask(&format!("approve the deletion of {key}"), delete)
             .await
             .map(drop)
+    }
+
+    /// What the branch holds of a package whose latest revision somebody had deleted while its variant did not wait for that: drafts
+    /// start from there, none is made of what is there already, and the variant says that no tag publishes it (V20).
+    pub(super) fn held_without_tag(&self, stored: &StoredVariant, at: &str) -> Option<Revision> {
+        let said = stored.status.condition("BranchChanged")?;
+        let told = said.status == Status::True && said.reason == NOT_TAGGED;
+        let marked = self.durable.ledger.open().marked.contains(at);
+        let place = &stored.parsed.as_ref().ok()?.spec.downstream;
+        let mut all = self.in_place(&stored.key.namespace, place);
+        let is_open = all.iter().any(|r| !r.lifecycle.is_published());
+        all.retain(|r| r.placeholder);
+        all.pop().filter(|_| told && marked && !is_open)
     }
 
     /// Nothing is promised any more of what a revision alone holds.

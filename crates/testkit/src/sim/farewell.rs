@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use engine::ports::StoredVariant;
-use model::{DeletionPolicy, ObjectKey, Revision};
+use model::{CommitId, DeletionPolicy, ObjectKey, Revision};
+use store::{RefName, Repo};
 use tokio::time::Instant;
 
 use super::check::MACHINE;
@@ -76,10 +77,32 @@ impl Ports {
             // Another variant's, of a namespace that writes to the same place, is none of its business.
             if left.iter().any(|p| name.as_str().starts_with(p))
                 && people::maker(&*outside, *commit)?.is_none_or(|maker| maker == *key)
+                && !self.is_beside(&*outside, key, (url, name, *commit))?
             {
                 return Err(format!("I3: {key} is let go while {name} stands"));
             }
         }
         Ok(())
+    }
+
+    /// Whether a person pushed this under the name of a published revision: it is theirs, stays there, and is told of (V23).
+    fn is_beside(
+        &self,
+        outside: &dyn Repo,
+        variant: &ObjectKey,
+        (url, name, commit): (&str, &RefName, CommitId),
+    ) -> Result<bool, String> {
+        let Some((_, _, revision)) = people::draft_of(url, name) else {
+            return Ok(false);
+        };
+        let namespace = variant.namespace.as_str();
+        let record = self.twin.revision(namespace, revision.name.as_str());
+        let Some(published) = record.filter(|r| r.lifecycle.is_published()) else {
+            return Ok(false);
+        };
+        let leads = outside.is_ancestor(commit, published.commit);
+        leads
+            .map(|leads| !leads)
+            .map_err(|e| format!("I6: {name} of {url} cannot be read: {e}"))
     }
 }

@@ -247,7 +247,8 @@ impl World {
                     || self.is_in_the_way(&stored)
                     || self.is_left_on_branch(&stored)
                     || self.is_given_up(&stored)
-                    || self.keeps_what_is_gone(&stored))
+                    || self.keeps_what_is_gone(&stored)
+                    || self.is_hidden_by_tree(&stored))
             {
                 continue;
             }
@@ -269,6 +270,7 @@ impl World {
             let Some(now) = self.present_of(&at, stored.meta.uid.as_ref()) else {
                 return broken(format!("convergence: {key} has nothing in {at}"));
             };
+            let now = self.held_without_tag(&stored, &at).unwrap_or(now);
             let derived = Derived::of(&self.files(&now)?, package.as_str());
             let region = variant
                 .spec
@@ -308,7 +310,11 @@ impl World {
     }
 
     /// All revisions of a downstream package.
-    fn in_place(&self, namespace: &model::Namespace, place: &model::Downstream) -> Vec<Revision> {
+    pub(super) fn in_place(
+        &self,
+        namespace: &model::Namespace,
+        place: &model::Downstream,
+    ) -> Vec<Revision> {
         let mut all = self.durable.twin.revisions();
         all.retain(|r| {
             r.key.namespace == *namespace

@@ -106,6 +106,34 @@ impl World {
         self.links.is_some() && ready.is_some_and(|c| c.reason == "Conflicted")
     }
 
+    /// Whether the repository was made anew and a tag on a tree has the name of what was published: nobody knows that it is gone, and
+    /// the variant says that it cannot be read, until somebody deletes that tag (X9).
+    pub(super) fn is_hidden_by_tree(&self, stored: &StoredVariant) -> bool {
+        let Ok(variant) = &stored.parsed else {
+            return false;
+        };
+        let place = &variant.spec.downstream;
+        let said = stored.status.condition("Stalled");
+        let told = said.is_some_and(|c| c.reason == "DownstreamUnreadable");
+        let Ok(seen) = self.seen_as(place.repo.as_str()) else {
+            return false;
+        };
+        let unread = seen.repo.broken_refs();
+        let is_hidden = |r: &Revision| {
+            let lock = r.self_lock.as_ref().filter(|_| r.lifecycle.is_published());
+            let tag = lock.and_then(|lock| RefName::tag(&lock.git_ref).ok());
+            tag.is_some_and(|tag| unread.contains_key(&tag))
+                && seen
+                    .repo
+                    .has_commit(r.commit)
+                    .is_ok_and(|is_there| !is_there)
+        };
+        told && self
+            .in_place(&stored.key.namespace, place)
+            .iter()
+            .any(is_hidden)
+    }
+
     /// Every tag that leads to no commit is told of.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Worlds in which somebody takes every tag of a package away in git, and puts them back at some later time. What they published
 //! still stands on the branch: nothing is made of upstream alone meanwhile, and no edit is lost (I10, V20).
 
+use model::{CommitId, Revision};
 use store::{Answer, Expect, RefEdit, RefName, Scope, Submission};
 
 use super::dice::Dice;
@@ -49,7 +50,14 @@ impl World {
             expect: Expect::Is(*at),
             ..edit(name)
         });
-        if !tags.is_empty() && push(&seen, edits.collect()).await {
+        // A number that no look has seen yet is free once its tag is gone: nobody could put it back for sure.
+        let recorded = self.records();
+        let is_seen = |(name, _): &(RefName, CommitId)| {
+            let at = |r: &Revision| r.self_lock.as_ref().map(|lock| lock.git_ref.clone());
+            let mut published = recorded.iter().filter(|r| r.lifecycle.is_published());
+            published.any(|r| at(r).as_deref() == Some(name.short()))
+        };
+        if !tags.is_empty() && tags.iter().all(is_seen) && push(&seen, edits.collect()).await {
             let count = tags.len();
             let what = format!("a person takes {count} tags of {PACKAGE} away");
             self.durable.chaos.say(what);
