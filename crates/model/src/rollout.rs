@@ -284,6 +284,15 @@ impl StepStatus {
 }
 
 impl RolloutStatus {
+    /// Whether a revision of a member holds another upstream commit than is wanted of it now, each in its digits; what says none holds
+    /// no other. What is rolled out is wanted, also where the variant is not written yet; during an undo that is what goes (F8).
+    pub fn is_of_another(&self, holds: &str, wanted: &str) -> bool {
+        let mut rolled = self.upstreams.iter();
+        let goes_on = self.state != RolloutState::Undone;
+        let is_rolled = goes_on && rolled.any(|of| of.commit.to_string() == holds);
+        !holds.is_empty() && !wanted.is_empty() && holds != wanted && !is_rolled
+    }
+
     /// The step that is worked on, if it is open: the first that is not done; `None` before the first is open.
     pub fn current(&self) -> Option<(usize, &StepStatus)> {
         let mut steps = self.steps.iter().enumerate();

@@ -33,9 +33,7 @@ pub use observed::{
     Existing, Followed, Observed, Published, QuietTime, RepositoryObject, SelectedObject,
     SelectionFailure, Subject, Unread,
 };
-pub use rollout::{
-    MemberPlace, PAUSE, RETRY, UNDO, is_early, is_of_another, step_of, steps, waits_for_step,
-};
+pub use rollout::{MemberPlace, PAUSE, RETRY, UNDO, is_early, step_of, steps, waits_for_step};
 pub use select::KindScope;
 pub use status::{news, next_after, status_after};
 pub use step::{Plan, SetOutcome, SetStep};

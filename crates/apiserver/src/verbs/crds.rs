@@ -125,7 +125,13 @@ impl Core {
             let mut taken = Taken::default();
             let own = catalog.iter().filter(|r| r.origin != Origin::Crd);
             let own = own.filter(|r| group.as_ref().and_then(Value::as_str) == Some(&r.group));
-            own.for_each(|resource| taken.add_served(resource));
+            for resource in own {
+                let names = [&resource.plural, &resource.singular].into_iter();
+                let names = names.chain(&resource.short_names).cloned();
+                taken.resources.extend(names);
+                let kinds = [&resource.kind, &resource.list_kind];
+                taken.kinds.extend(kinds.into_iter().cloned());
+            }
             for (key, other) in self.store.list(DEFINITIONS, "").objects {
                 let other = other.value();
                 if key.as_ref() != name && other.pointer("/spec/group") == group.as_ref() {

@@ -18,6 +18,7 @@ use model::{
     TreeId,
 };
 use package::changes::{self, Changes, ClassId, Inputs};
+use plan::variant::words::SET_KIND;
 
 use crate::ports::{Cluster, OurKind};
 use crate::queue::Key;
@@ -246,6 +247,7 @@ pub(crate) async fn fleet(
     let mut world = Supposed::of(engine, cluster, suppositions.run_functions);
     let kinds = suppositions.kinds.clone();
     let written = written(&suppositions);
+    plan.unknown.extend(put_back(engine, &suppositions));
     let by_hand = deleted_variants(&suppositions);
     let gone = suppose(&mut world, suppositions).await?;
     for kind in &kinds {
@@ -332,6 +334,28 @@ fn written(all: &Suppositions) -> Vec<Key> {
     let sets = all.sets.iter().map(|s| Key::Set(s.key.clone()));
     let variants = all.variants.iter().map(|v| Key::Variant(v.key.clone()));
     sets.chain(variants).collect()
+}
+
+/// Variants of a set that somebody would write by hand: their set writes them back, and whether a draft is made before that, which may
+/// keep what was stated there, is decided by who comes first.
+fn put_back(engine: &Engine, all: &Suppositions) -> Vec<(String, String)> {
+    let changed = all.variants.iter().filter(|wanted| {
+        let known = engine.world(|w| w.variant(&wanted.key).cloned());
+        let of_set = known.filter(|v| v.meta.controller().is_some_and(|c| c.kind == SET_KIND));
+        let both = of_set
+            .as_ref()
+            .map(|v| v.parsed.as_ref())
+            .zip(Some(wanted.parsed.as_ref()));
+        both.is_some_and(|(known, wanted)| match (known, wanted) {
+            (Ok(known), Ok(wanted)) => known.spec != wanted.spec,
+            _ => false,
+        })
+    });
+    let told = changed.map(|v| {
+        let why = "its set writes it back; a draft that is made of it before may keep keys of its packageContext";
+        (format!("packagevariant {}", v.key), why.to_owned())
+    });
+    told.collect()
 }
 
 /// The variants that somebody would delete.

@@ -107,18 +107,15 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
             };
             return Ok(Some(done(target, leaving)));
         }
-        let drafts = decided.steps.iter().find(|s| is_draft(s));
-        if let Some(step) = drafts {
+        if let Some(step) = decided.steps.iter().find(|s| is_draft(s)) {
             let mut planned = draft(world, &observed, step, target).await?;
-            if let Some(rival) = tied(&observed) {
-                planned.target.doubt(&format!(
-                    "packagevariant '{rival}' is to have the same package: whichever is made first has it"
-                ));
+            if let Some(rival) = Supposed::tied(&observed) {
+                planned.target.doubt(&format!("packagevariant '{rival}' is to have the same package: whichever is made first has it"));
             }
             if let Some(mut goes) = leaving {
                 let withdrawn = planned.leaving.take();
-                goes.revisions
-                    .extend(withdrawn.into_iter().flat_map(|w| w.revisions));
+                let withdrawn = withdrawn.into_iter().flat_map(|w| w.revisions);
+                goes.revisions.extend(withdrawn);
                 planned.leaving = Some(goes);
             }
             return Ok(Some(planned));
@@ -129,14 +126,6 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
     }
     let error = Error::conflict("it is decided anew again and again");
     Ok(Some(unseen(world, key, &error)))
-}
-
-/// A variant that claims the same package, where it is not known which of both comes first: neither is there yet.
-fn tied(o: &Observed) -> Option<&ObjectKey> {
-    let meta = o.variant.meta();
-    let mut rivals = o.rivals.iter().filter(|r| !r.deleting && !r.holds);
-    let tied = rivals.find(|r| r.created == meta.created && Supposed::is_supposed(&r.uid));
-    tied.map(|rival| &rival.key)
 }
 
 fn done(target: PlannedTarget, leaving: Option<Leaving>) -> Planned {

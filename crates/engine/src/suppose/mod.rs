@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{ObjectKey, ObjectMeta, Revision, Uid};
 use package::changes::Recurring;
 use plan::set::QuietTime;
+use plan::variant::Observed;
 
 use crate::collected::Collected;
 use crate::index::{Wake, World};
@@ -167,9 +168,13 @@ impl Supposed {
         }
     }
 
-    /// Whether an object is only supposed: the uid that it gets decides nothing here.
-    pub(crate) fn is_supposed(uid: &Uid) -> bool {
-        uid.as_str().starts_with(SUPPOSED)
+    /// A variant that claims the same package as this one, where it is not known which of both comes first: neither is there yet.
+    pub(crate) fn tied(o: &Observed) -> Option<&ObjectKey> {
+        let created = &o.variant.meta().created;
+        let is_new = |uid: &Uid| uid.as_str().starts_with(SUPPOSED);
+        let mut rivals = o.rivals.iter().filter(|r| !r.deleting && !r.holds);
+        let tied = rivals.find(|r| r.created == *created && is_new(&r.uid));
+        tied.map(|rival| &rival.key)
     }
 
     /// A variant is as given.

@@ -65,13 +65,11 @@ pub fn carry(
     let others = others.filter(|c| !seen.contains(&place(c)) && !carried.contains(&place(c)));
     let settled = old.iter().filter(|c| c.is_settled());
     let settled: BTreeMap<ConflictPlace, &Conflict> = settled.map(|c| (place(c), c)).collect();
-    all.extend(
-        others.filter_map(|conflict| match settled.get(&place(&conflict)) {
-            // It was answered, whatever was published says.
-            Some(answer) if answer.upstream == conflict.upstream => Some((*answer).clone()),
-            _ => as_drafted(conflict, draft),
-        }),
-    );
+    all.extend(others.map(|conflict| match settled.get(&place(&conflict)) {
+        // It was answered, whatever was published says.
+        Some(answer) if answer.upstream == conflict.upstream => (*answer).clone(),
+        _ => as_drafted(conflict, draft),
+    }));
     // Ids are settled before anything refers to them.
     known_again(old, &mut all);
     derived_again(old, &carried, &mut all);
@@ -108,18 +106,21 @@ fn with_first_base(old: &[Conflict], in_draft: Vec<Conflict>) -> Vec<Conflict> {
 
 /// A conflict of upstream with *p*, where the draft holds what a person put there in place of what the merge with *p* took, such as an
 /// answer to an earlier value of upstream: whoever is asked is asked about what the draft holds. Where that is what upstream says by
-/// now, nobody is asked.
-fn as_drafted(conflict: Conflict, draft: &MergedDraft<'_>) -> Option<Conflict> {
+/// now, it is answered.
+fn as_drafted(conflict: Conflict, draft: &MergedDraft<'_>) -> Conflict {
     let (machine, local, file) = values_in(draft.machine, draft.tip, &conflict);
     if conflict.state != ConflictState::Open {
-        return Some(conflict);
+        return conflict;
     }
     let is_persons = local != machine || (draft.is_edited)(&conflict);
     if local == conflict.upstream && is_persons {
-        return None;
+        return Conflict {
+            state: ConflictState::Resolved,
+            ..conflict
+        };
     }
     if local == machine || local == conflict.local {
-        return Some(conflict);
+        return conflict;
     }
     let mut conflict = Conflict {
         file,
@@ -128,7 +129,7 @@ fn as_drafted(conflict: Conflict, draft: &MergedDraft<'_>) -> Option<Conflict> {
         ..conflict
     };
     identify(&mut conflict);
-    Some(conflict)
+    conflict
 }
 
 /// What is left of a conflict that the draft's own merge did not see; `asked` says whether the one against *p* did.

@@ -8,10 +8,8 @@ use yaml::{Document, Node};
 use super::lines::Lines;
 use super::node::{document, find, parsed};
 use crate::kptfile;
-use crate::place::{FieldPath, PathStep, inside};
-use crate::values::{
-    as_in, comment_texts, file_value, hash, hidden, is_collection, node_value, standing, tree_value,
-};
+use crate::place::{FieldPath, PathStep, as_in, inside, is_collection};
+use crate::values::{comment_texts, file_value, hash, hidden, node_value, standing, tree_value};
 
 /// What a package holds at the place of a conflict.
 pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {

@@ -2,15 +2,14 @@
 
 use model::{Conflict, ConflictId, ConflictState, Files};
 
-use super::carry::is_unanswered;
 use super::place::{edited, values_in};
 
-/// Marks the conflicts that a person settled by editing the field: the draft's tip holds something else there than the machine left
-/// (V4a). So with those that a policy alone decided for what was published: another policy undoes no edit.
+/// Marks the open conflicts that a person settled by editing the field: the draft's tip holds
+/// something else there than the machine left (V4a).
 pub fn resolved_by_edit(conflicts: &mut [Conflict], machine: &Files, tip: &Files) {
     for conflict in conflicts
         .iter_mut()
-        .filter(|c| c.state == ConflictState::Open || is_unanswered(c))
+        .filter(|c| c.state == ConflictState::Open)
     {
         if machine != tip && edited(machine, tip, conflict) {
             conflict.state = ConflictState::Resolved;

@@ -3,8 +3,6 @@
 use model::{Conflict, ConflictId, ConflictValue, PackagePath};
 use sha2::{Digest, Sha256};
 
-use crate::values::abridge;
-
 /// The id of the conflict at one place between a local and an upstream value (V4a): a conflict that opens again with
 /// other values has another id, so that what was said about the old one cannot be taken for an answer. The base does
 /// not count.
@@ -39,12 +37,6 @@ fn tagged(value: &ConflictValue) -> (&'static str, &str) {
         ConflictValue::Json(text) => ("json ", text),
         ConflictValue::Hash(text) => ("hash ", text),
     }
-}
-
-/// Gives a conflict the values that its record has room for, and the id that its place and these make.
-pub(crate) fn identify(conflict: &mut Conflict) {
-    abridge(conflict);
-    conflict.id = conflict_id(conflict.place(), &conflict.local, &conflict.upstream);
 }
 
 /// The order in which conflicts are listed everywhere (M9): by place.

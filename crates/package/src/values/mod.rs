@@ -21,8 +21,7 @@ pub(crate) use marks::{
 };
 pub use marks::{ResourceIdentity, identity};
 pub(crate) use recorded::{
-    abridge, as_in, cluster_value, file_value, hash, hidden, is_collection, looks_secret,
-    node_value, tree_value,
+    cluster_value, file_value, hash, hidden, looks_secret, node_value, tree_value,
 };
 pub use secrets::holds_secret;
 pub(crate) use secrets::{secret_within, text_within_holds_secret};

@@ -15,7 +15,6 @@ pub(crate) use check::validate;
 pub(crate) use formats::warnings;
 pub(crate) use types::mismatch;
 
-use crate::Resource;
 use crate::schema::At;
 use crate::schema::props::{self, Part};
 
@@ -164,15 +163,6 @@ impl Taken {
 }
 
 impl Taken {
-    /// Adds the names of a resource that no definition says.
-    pub fn add_served(&mut self, resource: &Resource) {
-        let short = resource.short_names.iter().cloned();
-        let names = [resource.plural.clone(), resource.singular.clone()];
-        self.resources.extend(names.into_iter().chain(short));
-        let kinds = [resource.kind.clone(), resource.list_kind.clone()];
-        self.kinds.extend(kinds);
-    }
-
     /// Writes accepted names and the conditions `NamesAccepted` and `Established`; true if the status changed.
     ///
     /// `now` is RFC 3339 in whole seconds; it is written only where a condition's status changes.

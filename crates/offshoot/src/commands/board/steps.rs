@@ -54,7 +54,8 @@ impl Fleet {
         // A draft is brought to what is wanted; a proposal stands until somebody rejects it.
         let holds = api::str_at(revision, &["status", "upstreamLock", "git", "commit"]);
         let holds = holds.filter(|_| is_proposed).unwrap_or_default();
-        plan::set::is_of_another(status, holds, &target.commit)
+        status
+            .is_of_another(holds, &target.commit)
             .then(|| "it is of another version than is wanted; reject it".to_owned())
     }
 

@@ -149,7 +149,7 @@ pub(super) async fn closed(client: &Client) -> Closed {
         let wanted = commit(variant, &["spec", "upstream", "commit"]);
         if plan::set::is_early(status, by) {
             closed.revisions.insert(name);
-        } else if is_proposed && plan::set::is_of_another(status, &holds, &wanted) {
+        } else if is_proposed && status.is_of_another(&holds, &wanted) {
             closed.others.insert(name);
         }
     }

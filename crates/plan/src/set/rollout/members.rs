@@ -200,16 +200,6 @@ pub fn is_early(status: &RolloutStatus, variant: &str) -> bool {
     waits_for_step(status, variant) || (status.state == RolloutState::Undone && made())
 }
 
-/// Whether a revision of a variant holds another upstream commit than is wanted of it now, each in its digits; what says none
-/// holds no other. What the rollout rolls out is wanted, also where the variant is not written yet; during an undo that is what
-/// goes.
-pub fn is_of_another(status: &RolloutStatus, holds: &str, wanted: &str) -> bool {
-    let mut rolled = status.upstreams.iter();
-    let goes_on = status.state != RolloutState::Undone;
-    let is_rolled = goes_on && rolled.any(|of| of.commit.to_string() == holds);
-    !holds.is_empty() && !wanted.is_empty() && holds != wanted && !is_rolled
-}
-
 /// The step of each variant of a set (F7), for whoever shows a rollout as the set's status has it. `None` where it is not
 /// settled: a share is of targets that have no variant yet, too.
 pub fn steps<'r>(

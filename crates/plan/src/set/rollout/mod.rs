@@ -29,7 +29,7 @@ use crate::Report;
 use crate::digest::wanted;
 use crate::early::Early;
 use crate::report::counted;
-pub use members::{MemberPlace, is_early, is_of_another, step_of, steps, waits_for_step};
+pub use members::{MemberPlace, is_early, step_of, steps, waits_for_step};
 use members::{Members, Target};
 use moves::Moves;
 pub(super) use news::news;

@@ -53,8 +53,10 @@ fn an_answer_stands_while_upstream_says_the_same() {
 fn nobody_is_asked_where_upstream_says_what_a_person_wrote() {
     let mut worked = upgraded();
     worked.answers("replicas: 2", "replicas: 9");
-    worked.again(&[("replicas: 1", "replicas: 9")]);
-    worked.says(&[], "replicas: 9");
+    for image in ["web:v2", "web:v3"] {
+        worked.again(&[("replicas: 1", "replicas: 9"), ("web:v1", image)]);
+        worked.says(&[("1 7 9", RESOLVED)], "replicas: 9");
+    }
     // Also where there was no question before.
     let mut worked = upgraded();
     worked.again(&[]);
@@ -65,8 +67,10 @@ fn nobody_is_asked_where_upstream_says_what_a_person_wrote() {
         "replicas: 7",
         "replicas: 4",
     );
-    worked.again(&[("replicas: 1", "replicas: 4")]);
-    worked.says(&[], "replicas: 4");
+    for image in ["web:v2", "web:v3"] {
+        worked.again(&[("replicas: 1", "replicas: 4"), ("web:v1", image)]);
+        worked.says(&[("1 7 4", RESOLVED)], "replicas: 4");
+    }
 }
 
 /// What was published is no upstream: it contradicts nobody who wrote something else since.
