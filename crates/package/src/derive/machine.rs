@@ -50,6 +50,11 @@ impl MergeBase {
         }
     }
 
+    /// The same with other files.
+    pub(super) fn holding(self, files: Files) -> Self {
+        Self { files, ..self }
+    }
+
     /// The same without the files in whose place upstream has what is no file; `None` where there are none such.
     pub(super) fn known_beside(&self, occupied: &Occupied, upstream: &Files) -> Option<Self> {
         let files = occupied.unknown_in(&self.files, upstream)?;

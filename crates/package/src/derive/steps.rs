@@ -85,14 +85,9 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
         Some(draft) => {
             let merge_base = draft_base.unwrap_or_else(|| MergeBase::of(&m.output));
             let options = MergeOptions::in_draft(recipe.conflict_policy);
-            let now = (&m.output.files, &v.files);
-            let ready = drafted::ready(draft, recipe, &merge_base.files, now);
             let was = merge_base.files.clone();
-            let files = ready.merge_base;
-            let of = MergeBase {
-                files,
-                ..merge_base
-            };
+            let ready = drafted::ready(draft, recipe, &was, (&m.output.files, &v.files));
+            let of = merge_base.holding(ready.merge_base);
             let local = (&ready.local, &draft.occupied);
             let mut tip =
                 walk.merge_into(progress, "the draft", &of, local, &m.output, &options)?;

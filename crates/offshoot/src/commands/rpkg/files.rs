@@ -200,27 +200,37 @@ pub(super) async fn push(
     let answer = answer.map_err(|why| stale(why, &noted, name))?;
     crate::commands::say_plain(&results(&answer));
     if let Some(directory) = directory {
-        let mut now = files_of(&answer);
-        let notes = update::noted(&now);
-        now.insert(0, (METADATA.to_owned(), metadata(&answer, Some(notes))));
-        let done = refresh::refresh(directory, &pushed, &now)?;
-        refresh::note(directory, &now)?;
-        for file in modes::only_here(directory, &executable(&answer))? {
-            crate::commands::say(&format!(
-                "Warning: {} may be executed here, and is pushed as a text: only git gives a file that mode",
-                file.escape_debug()
-            ));
-        }
-        for file in &done.changed {
-            crate::commands::say(&format!("{file} is as the render left it"));
-        }
-        for file in &done.left {
-            crate::commands::say(&format!(
-                "{file} was edited while it was pushed: it is left as it is, and the next push sends it"
-            ));
-        }
+        take_back(directory, &pushed, &answer)?;
     }
     Ok(format!("{name} pushed\n"))
+}
+
+/// Brings a directory that was pushed in line with what the draft holds now, and says what is otherwise here.
+fn take_back(
+    directory: &Path,
+    pushed: &[(String, String)],
+    answer: &Value,
+) -> Result<(), ExitFailure> {
+    let mut now = files_of(answer);
+    let notes = update::noted(&now);
+    now.insert(0, (METADATA.to_owned(), metadata(answer, Some(notes))));
+    let done = refresh::refresh(directory, pushed, &now)?;
+    refresh::note(directory, &now)?;
+    for file in modes::only_here(directory, &executable(answer))? {
+        crate::commands::say(&format!(
+            "Warning: {} may be executed here, and is pushed as a text: only git gives a file that mode",
+            file.escape_debug()
+        ));
+    }
+    for file in &done.changed {
+        crate::commands::say(&format!("{file} is as the render left it"));
+    }
+    for file in &done.left {
+        crate::commands::say(&format!(
+            "{file} was edited while it was pushed: it is left as it is, and the next push sends it"
+        ));
+    }
+    Ok(())
 }
 
 /// No package holds markers, and no file that was edited since the pull a key twice.

@@ -155,17 +155,17 @@ fn v18_a_question_that_comes_again_is_about_what_the_draft_holds() {
     };
     assert_eq!(
         carried(7, 3, &again),
-        [agreed.clone()],
+        std::slice::from_ref(&agreed),
         "it holds upstream's value"
     );
-    assert_eq!(carried(7, 7, &again), [again.clone()]);
+    assert_eq!(carried(7, 7, &again), std::slice::from_ref(&again));
     let recorded = Conflict {
         state: ConflictState::Recorded,
         ..again
     };
     assert_eq!(
         carried(7, 5, &recorded),
-        [recorded.clone()],
+        std::slice::from_ref(&recorded),
         "nobody is asked"
     );
 }
