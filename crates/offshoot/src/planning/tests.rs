@@ -330,7 +330,11 @@ fn why_a_target_is_not_exact_is_on_every_page() {
         target.inexact = Some(why.to_owned());
     }
     let document = document(&plan, None);
-    for page in [table(&document, false), markdown(&document, false)] {
+    let pages = [
+        (table(&document, false), why.to_owned()),
+        (markdown(&document, false), format!("`{why}`")),
+    ];
+    for (page, why) in pages {
         assert!(page.contains(&format!("3 not exact: {why}")), "{page}");
     }
 }

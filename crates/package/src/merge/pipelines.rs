@@ -137,8 +137,9 @@ impl Acts {
         Self { selects, excludes }
     }
 
-    /// Whether what comes of two changes of this is neither side's, and more than a set with what both added: everything is no set that
-    /// anything can be added to, what one side took away the other may have narrowed, and what is left out belongs to what is selected.
+    /// Whether what comes of two changes of this is neither side's, and more than a set with the changes of both: everything is no set
+    /// that anything can be added to, what one side merely took away the other may have narrowed, and what is left out belongs to what
+    /// is selected.
     fn mixes(&self, local: &Self, upstream: &Self) -> bool {
         if self == local || self == upstream || local == upstream {
             return false;
@@ -148,11 +149,14 @@ impl Acts {
         let changed =
             |[base, local, upstream]: [&BTreeSet<String>; 3]| [base != local, base != upstream];
         let (selects, excludes) = (changed(selected), changed(excluded));
-        let [was, mine, theirs] = selected;
-        let added = was.is_subset(mine) && was.is_subset(theirs) && !was.is_empty();
+        let everything = selected.iter().any(|set| set.is_empty());
+        let sides = [&local.selects, &upstream.selects];
+        let takes = |side: &BTreeSet<String>| !self.selects.is_subset(side);
+        let narrowed = sides.iter().all(|side| takes(side))
+            && sides.iter().any(|side| side.is_subset(&self.selects));
         let two_sets = selects == [true, true] && local.selects != upstream.selects;
         let both_fields = selects.contains(&true) && excludes.contains(&true);
-        two_sets && !added
+        two_sets && (everything || narrowed)
             || both_fields
                 && self
                     .joined(local, upstream)
