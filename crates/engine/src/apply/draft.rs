@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{ObjectKey, Revision, Uid};
-use plan::variant::{BaseRef, CreateDraft, RevisionRef, UpdateDraft, VariantOutcome, base_of};
+use model::{ObjectKey, Revision};
+use plan::variant::{
+    BaseRef, CreateDraft, Observed, RevisionRef, Subject, UpdateDraft, VariantOutcome, base_of,
+};
 use store::{Expect, RefEdit, RefName, Scope};
 use tokio::sync::OwnedMutexGuard;
 
@@ -19,19 +21,19 @@ use crate::repos::OpenRepository;
 use crate::transaction::{self, Follow, Prepared, Transaction};
 use crate::{Engine, Error, Result, opening, waiting};
 
-/// Makes a draft, if nothing else stands there than what was `seen`.
+/// Makes a draft, if nothing else stands there than what was observed.
 pub(super) async fn create(
     engine: &Engine,
-    key: &ObjectKey,
-    seen: &[Arc<Revision>],
+    observed: &Observed,
     step: &CreateDraft,
 ) -> Result<VariantOutcome> {
+    let (key, seen) = (observed.variant.key(), &observed.downstream);
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
     let open = opening::open(engine, &step.key.namespace, &step.repository).await?;
     let (_held, strange) = sure(engine, &open, &package, seen).await?;
     free(&open, &package, step, &strange)?;
     let uid = transaction::unrecorded(engine, &step.key).await?;
-    base_stands(engine, &open, &package, step.base.as_ref())?;
+    base_stands(engine, &open, observed, (&package, step.base.as_ref()))?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::create(engine, key, &open, uid, step).await?;
     publish(engine, &open, key, prepared, "DraftCreated").await
@@ -62,19 +64,20 @@ fn free(
     }
 }
 
-/// Brings an open draft in line.
+/// Brings an open draft in line, if nothing else stands there than what was observed: where what it was derived from is published
+/// again, and has no record yet, it would be made of upstream alone.
 pub(super) async fn update(
     engine: &Engine,
-    key: &ObjectKey,
-    uid: Option<&Uid>,
+    observed: &Observed,
     step: &UpdateDraft,
 ) -> Result<VariantOutcome> {
+    let (key, seen) = (observed.variant.key(), &observed.downstream);
+    let uid = observed.variant.meta().uid.as_ref();
     let package = PackageKey::of(&*expected(engine, &step.draft)?);
-    let _held = waiting::earlier(engine, engine.inner.locks.package(&package)).await;
-    engine.alive()?;
+    let open = opening::open(engine, &package.namespace, &package.repository).await?;
+    let (_held, _) = sure(engine, &open, &package, seen).await?;
     let old = expected(engine, &step.draft)?;
-    let open = opening::open(engine, &old.key.namespace, &old.repository).await?;
-    base_stands(engine, &open, &package, step.base.as_ref())?;
+    base_stands(engine, &open, observed, (&package, step.base.as_ref()))?;
     pin(engine, &step.upstream).await?;
     let prepared = prepare::update(engine, key, uid, (&open, &old), step).await?;
     publish(engine, &open, key, prepared, "DraftUpdated").await
@@ -168,18 +171,23 @@ async fn finish(
     Ok(VariantOutcome::Draft(record))
 }
 
-/// *p* is still the latest published state.
+/// *p* is still the latest published state. Where there is none, a tag that went since is missed as one that was gone before.
 fn base_stands(
     engine: &Engine,
     open: &OpenRepository,
-    package: &PackageKey,
-    base: Option<&BaseRef>,
+    observed: &Observed,
+    (package, base): (&PackageKey, Option<&BaseRef>),
 ) -> Result<()> {
     let mut revisions = engine.world(|w| w.revisions.of_package(package));
     observe::agree(engine, open, &mut revisions)?;
     let now = base_of(&revisions);
     let same = match (&now, base) {
-        (None, None) => true,
+        (None, None) => match &observed.variant {
+            Subject::Valid(variant) => {
+                observe::lost_tag(engine, open, variant, &revisions)? == observed.lost_tag
+            }
+            Subject::Invalid { .. } => true,
+        },
         (Some(now), Some(base)) => now.commit == base.commit && now.tree == base.tree,
         _ => false,
     };

@@ -92,13 +92,11 @@ async fn outcome(
             (done.map(|_| VariantOutcome::Done), None)
         }
         VariantStep::CreateDraft(step) => {
-            let seen = &observed.downstream;
-            let made = Box::pin(draft::create(engine, key, seen, step)).await;
+            let made = Box::pin(draft::create(engine, observed, step)).await;
             (made, Some(&step.full_digest))
         }
         VariantStep::UpdateDraft(step) => {
-            let uid = observed.variant.meta().uid.as_ref();
-            let made = Box::pin(draft::update(engine, key, uid, step)).await;
+            let made = Box::pin(draft::update(engine, observed, step)).await;
             (made, Some(&step.full_digest))
         }
         VariantStep::RenderDraft { revision, digest } => {

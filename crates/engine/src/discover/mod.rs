@@ -43,7 +43,7 @@ pub(crate) use lineage::{lineage, lock_of};
 pub(crate) use off_branch::{head_of, off_branch};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
-pub(crate) use tags::{highest_tag, is_approved_already, is_numbered, tag_at};
+pub(crate) use tags::{highest_tag, is_approved_already, is_published, tag_at};
 pub(crate) use taken_in::{TakenIn, taken_in};
 pub(crate) use whole::{OBJECTS, is_broken};
 

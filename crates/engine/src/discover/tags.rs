@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{CommitId, PackageName, Revision, RevisionNumber, WorkspaceName};
-use store::RefName;
+use store::{Dir, RefName};
 
 use super::survey;
 use crate::git::RefKind;
@@ -45,12 +45,38 @@ pub(crate) fn is_approved_already(
     Ok(still_open.any(|r| survey::approved(open, &view, &r.workspace, r.commit)))
 }
 
-/// Whether a tag gives a package a number, wherever it leads. One that cannot be read is taken for such a tag.
+/// Whether a tag gives a package a number and leads to it, whether or not a record tells of that. One whose commit is not here is
+/// taken for such a tag.
 ///
 /// # Errors
 /// Git cannot be read.
-pub(crate) fn is_numbered(open: &OpenRepository, package: &PackageName) -> Result<bool> {
-    Ok(highest_tag(open, package)?.is_numbered())
+pub(crate) fn is_published(open: &OpenRepository, package: &PackageName) -> Result<bool> {
+    let view = super::package_view(open, package)?;
+    for (kind, commit) in view.kinds.into_values() {
+        if let RefKind::Tag(_, tag) = kind
+            && RevisionNumber::of_tag(tag.as_str()).is_numbered()
+            && holds(open, package, commit)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn holds(open: &OpenRepository, package: &PackageName, commit: CommitId) -> Result<bool> {
+    let failed = |source| Error::Store {
+        attempt: "read what a tag publishes",
+        source,
+    };
+    if !open.repo.has_commit(commit).map_err(failed)? {
+        return Ok(true);
+    }
+    let Some(tree) = open.tree_at(commit, package)? else {
+        return Ok(false);
+    };
+    let here = Dir::root();
+    let found = open.repo.package(tree, &here, &here).map_err(failed)?;
+    Ok(found.is_some())
 }
 
 /// The highest number that a tag gives a package, wherever it leads and whether or not a revision is served for it.

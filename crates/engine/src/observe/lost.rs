@@ -21,7 +21,7 @@ use crate::{Engine, Result};
 ///
 /// # Errors
 /// Git cannot be read.
-pub(super) fn lost_tag(
+pub(crate) fn lost_tag(
     engine: &Engine,
     open: &OpenRepository,
     variant: &Variant,
@@ -36,8 +36,8 @@ pub(super) fn lost_tag(
         return Ok(None);
     }
     let package = &variant.spec.downstream.package;
-    // A list that came late may hide the record of a tag that is there.
-    if discover::is_numbered(open, package)? {
+    // A list that came late may hide the record of a tag that is there; one that leads to no package publishes nothing.
+    if discover::is_published(open, package)? {
         return Ok(None);
     }
     // Who takes the directory away, too, wants nothing of it; what an open draft took over of it is the draft's.

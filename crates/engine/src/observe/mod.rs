@@ -17,6 +17,7 @@ mod variant;
 
 pub(crate) use base::{is_traced, old_files};
 pub(crate) use branch::{agree, not_merged};
+pub(crate) use lost::lost_tag;
 pub(crate) use set::{set, stands, targets_now};
 pub(crate) use sink::Sink;
 pub(crate) use unread::{set_is_unread, variant_is_unread};

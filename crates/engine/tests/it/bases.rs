@@ -63,13 +63,13 @@ pub(crate) async fn published() -> (World, CommitId) {
     (world, tagged)
 }
 
-fn words(world: &World) -> &'static str {
+pub(crate) fn words(world: &World) -> &'static str {
     let stored = world.twin.variant(NS, "shop").expect("the variant");
     stored.status.words(stored.meta.generation)
 }
 
 /// Both changes of upstream and of the person.
-async fn holds_both(world: &World, revision: &str) {
+pub(crate) async fn holds_both(world: &World, revision: &str) {
     let text = world.file(revision, "deployment.yaml").await;
     let both = text.contains("replicas: 9") && text.contains("app:v2");
     assert!(both, "{text}");

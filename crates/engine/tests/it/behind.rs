@@ -11,8 +11,9 @@ use model::{Door, Lifecycle, Revision, Status, UpstreamVersion};
 use store::{MemoryStore, RemoteSpec, Repo, Store};
 use testkit::twin::key;
 
+use crate::bases::{holds_both, move_ref, published, put, words};
 use crate::sets::{by_site, put_site, set};
-use crate::variants::{DEPLOYMENT, condition, push, ready, variant};
+use crate::variants::{DEPLOYMENT, condition, push, quiet, ready, variant};
 use crate::world::{NS, World, alice};
 
 const DRAFT: &str = "deploy.shop.packagevariant-2";
@@ -160,4 +161,54 @@ async fn an_upstream_is_not_missed_before_its_repository_was_looked_at() {
     assert_eq!(missed.collect::<Vec<_>>(), []);
     let (ready, why) = condition(&world, "shop", "Ready");
     assert_eq!(ready, Status::True, "{why}");
+}
+
+/// A tag is back, and no look has recorded it yet: what an open draft was derived from is published, and nothing of it is taken back.
+#[tokio::test(start_paused = true)]
+async fn an_open_upgrade_keeps_its_edits_while_a_tag_that_is_back_has_no_record() {
+    let (mut world, tagged) = published().await;
+    put(&world, 2, "eu");
+    world.rest().await;
+    world.local_poll = Duration::from_secs(3600);
+    world.restart().await;
+    move_ref(&world, "refs/tags/shop/v1", None).await;
+    world.engine.look_at_everything();
+    world.rest().await;
+    assert_eq!(words(&world), "tag to put back");
+    move_ref(&world, "refs/tags/shop/v1", Some(tagged)).await;
+    put(&world, 2, "us");
+    world.rest().await;
+    holds_both(&world, DRAFT).await;
+    let context = world.file(DRAFT, "package-context.yaml").await;
+    assert!(context.contains("region: us"), "{context}");
+    let again = world.revision("deploy.shop.packagevariant-1");
+    assert_eq!((again.revision.0, again.commit), (1, tagged));
+}
+
+/// The next number is a tag on a tree, or on a commit of before the package: neither publishes it.
+#[tokio::test(start_paused = true)]
+async fn a_tag_that_publishes_nothing_hides_no_tag_that_is_gone() {
+    for of_tree in [true, false] {
+        let (world, _) = published().await;
+        let outside = world.outside("deploy");
+        let head = outside.refs().expect("refs")[&store::RefName::branch("main").expect("a ref")];
+        let beside = store::RefName::tag("shop/v2").expect("a ref");
+        if of_tree {
+            let root = outside.commit(head).expect("a commit").tree;
+            let url = "file:///git/deploy.git";
+            assert!(world.store.tag_tree(url, &beside, root));
+        } else {
+            let all = outside.first_parents(head, 100).expect("a history");
+            move_ref(&world, beside.as_str(), all.last().copied()).await;
+        }
+        move_ref(&world, "refs/tags/shop/v1", None).await;
+        world.rest().await;
+        put(&world, 2, "us");
+        world.rest().await;
+        assert_eq!(words(&world), "tag to put back", "{of_tree}");
+        let names = world.names();
+        let left: Vec<_> = names.iter().filter(|n| n.contains(".shop.")).collect();
+        assert_eq!(left, ["deploy.shop.main"], "{of_tree}");
+        quiet(&world).await;
+    }
 }
