@@ -27,6 +27,18 @@ fn disagreed() -> Worked {
     worked
 }
 
+/// A first draft of upstream's second version over what people published of the first.
+fn upgrade(old: Derived, published: Files, upstream: Files) -> Worked {
+    let mut next = input(upstream, 2, recipe());
+    next.base = base(published, old.v);
+    Worked {
+        base: next.base.clone(),
+        derived: derive(next),
+        recipe: recipe(),
+        version: 2,
+    }
+}
+
 impl Worked {
     /// New input for the draft: upstream's text with these replacements.
     fn again(&mut self, change: &[(&str, &str)]) {
@@ -195,14 +207,7 @@ fn v18_published_and_drafted_the_drafts_own_question_stays() {
     // p holds 5 where the machine said 1.
     let old = first();
     let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 5");
-    let mut next = input(upstream(&[("replicas: 1", "replicas: 3")]), 2, recipe());
-    next.base = base(published, old.v);
-    let mut worked = Worked {
-        base: next.base.clone(),
-        derived: derive(next),
-        recipe: recipe(),
-        version: 2,
-    };
+    let mut worked = upgrade(old, published, upstream(&[("replicas: 1", "replicas: 3")]));
     worked.says(&[("1 5 3", OPEN)], "replicas: 3");
     // A person answers in the draft, and then upstream has something new.
     worked.derived.tip = edited(

@@ -9,14 +9,7 @@ const RESOLVED: ConflictState = ConflictState::Resolved;
 fn upgraded() -> Worked {
     let old = first();
     let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 7");
-    let mut next = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, recipe());
-    next.base = base(published, old.v);
-    let worked = Worked {
-        base: next.base.clone(),
-        derived: derive(next),
-        recipe: recipe(),
-        version: 2,
-    };
+    let worked = upgrade(old, published, upstream(&[("replicas: 1", "replicas: 2")]));
     worked.says(&[("1 7 2", OPEN)], "replicas: 2");
     worked
 }
@@ -122,14 +115,7 @@ fn a_question_about_lines_tells_what_upstream_says() {
     let old = derive(input(package("one", "two"), 1, recipe()));
     let mine = edited(&old.tip, "README.md", "one", "mine one");
     let mine = edited(&mine, "README.md", "two", "mine two");
-    let mut next = input(package("one 2", "two 2"), 2, recipe());
-    next.base = base(mine, old.v);
-    let mut worked = Worked {
-        base: next.base.clone(),
-        derived: derive(next),
-        recipe: recipe(),
-        version: 2,
-    };
+    let mut worked = upgrade(old, mine, package("one 2", "two 2"));
     let tip = &worked.derived.tip;
     worked.derived.tip = edited(tip, "README.md", "mine one", "own one");
     for said in ["3", "4"] {
